@@ -3,11 +3,13 @@
 Every listing tool's own example, then filtered, ordered and limited, and the questions that people
 ask most. Ends with 1 beyond a bound. `--all` prints each call, a word chooses some by name. With
 `--hard` apps act as the field book says; then the seconds that they would take are printed too.
+`--tokens` counts the text of answers instead, as clients get it and in full, four bytes a token.
 """
 
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +18,9 @@ from bounds import exit_status, hold_at_most
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.handles import RowHandles
 from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 from iac_simulator.scenario import parse_profile
@@ -73,6 +77,12 @@ QUESTIONS: Final[Mapping[str, Call]] = {
     "all open tabs": Call("google_chrome_all_tabs", {}),
 }  # fmt: skip
 """What people ask most -> the call that answers it."""
+
+
+LONG: Final = {
+    f"{app} by default": Call(f"{app}_list", {"element": element} | ({"of": of} if of else {}))
+    for app, element, of, *_ in FORMS
+} | {"162 reminders": Call("reminders_list", {"element": "reminder", "limit": 162})}
 
 
 def full_state() -> dict[str, Any]:
@@ -183,6 +193,20 @@ def count_events(gate: Gate, simulator: Simulator, call: Call) -> tuple[int, str
     return len(simulator.events), f"{simulator._waited - began:6.1f} s  {said}"
 
 
+def count_tokens(gate: Gate) -> None:
+    """Print the tokens of each answer's text, as a client gets it and in full."""
+    handles = RowHandles()
+    for name, call in (*QUESTIONS.items(), *LONG.items()):
+        done = gate.call(call)
+        assert isinstance(done, CompletedCall), done
+        short = done_result(done, partial(handles.handle_of, app=done.app[0], holder=""))
+        sizes = [len(one["content"][0]["text"].encode()) // 4 for one in (short, done_result(done))]
+        rows = f"{len(done.value)} rows" if isinstance(done.value, list) else ""
+        print(f"{sizes[0]:>6} of {sizes[1]:>6} tokens  {name}  {rows}")
+        if name in LONG:
+            hold_at_most(f"{name}, of the tokens in full", sizes[0] / sizes[1], 0.55, "")
+
+
 def main() -> int:
     """Count; return 1 if a bound is missed."""
     catalogue = Catalogue([TOOLS])
@@ -190,6 +214,9 @@ def main() -> int:
     faults = parse_profile("hard") if "--hard" in sys.argv else None
     simulator = Simulator(tables, full_state(), faults=faults)
     gate = Gate(catalogue, Executor(simulator), "DANGEROUS", home="/Users/me")
+    if "--tokens" in sys.argv:
+        count_tokens(gate)
+        return exit_status()
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     for what, bound, calls in (
         ("a list", EVENTS_OF_A_LIST, [*listings(catalogue)]),

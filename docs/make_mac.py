@@ -6,6 +6,7 @@ what it writes.
 
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +15,12 @@ PAGE: Final = Path(__file__).with_name("mac.md")
 sys.path.insert(0, str(PAGE.parents[1] / "tests" / "mac"))
 
 from evidence import FOLDER, QUESTIONS, Fact, differences, read, simulated  # noqa: E402
+from iac_gen.quirks import known_apps, load_field_book, read_facts  # noqa: E402
 
 BRIDGE_START = "<!-- accessibility: written by docs/make_mac.py -->\n"
 BRIDGE_END = "<!-- end of accessibility -->\n"
+BOOK_START = "<!-- field book: written by docs/make_mac.py -->\n"
+BOOK_END = "<!-- end of the field book -->\n"
 START, END = "<!-- questions: written by docs/make_mac.py -->\n", "<!-- end of the questions -->\n"
 
 
@@ -42,6 +46,32 @@ def bridge(files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def book(files: Sequence[Mapping[str, Any]]) -> str:
+    """Return how far the reports about each app are known, and what each asked one came to."""
+    rows, counts = read_facts(load_field_book()[0]), Counter[tuple[str, str]]()
+    names = {app.id: app.name for app in known_apps().values()}
+    answers: dict[str, dict[bool, str]] = {f"field.{row.id}": {} for row in rows}
+    for file in files:
+        for fact in file["facts"]:
+            if fact["id"] in answers and "value" in fact:
+                answers[fact["id"]][fact["value"]] = f"macOS {file['macos']} ({file['date']})"
+    for row in rows:
+        is_proven = row.is_proven or True in answers[f"field.{row.id}"]
+        for name in (names.get(row.app, row.app and f"`{row.app}`") or "every app", "~"):
+            counts[name, "proven" if is_proven else row.confidence] += 1
+    lines = ["| app | proven | reported by one | unknown |", "|---|---|---|---|"]
+    for name in sorted({name for name, _ in counts}, key=str.casefold):
+        cells = (str(counts[name, word]) for word in ("proven", "measured by one", "claimed"))
+        lines.append(f"| {'all' if name == '~' else name} | {' | '.join(cells)} |")
+    lines += ["", "| if you | what happens | reported by | what a Mac said |", "|---|---|---|---|"]
+    for row in (one for one in rows if one.probe):
+        said = answers[f"field.{row.id}"].items()
+        told = "; ".join(f"{'so' if is_so else 'not so'} on {where}" for is_so, where in said)
+        who = ", ".join(f"`{one}`" for one in row.sources)
+        lines.append(f"| {row.act} | {row.happens} | {who} | {told or 'not yet'} |")
+    return "\n".join(lines) + "\n"
+
+
 def _said(row: Mapping[str, Any], file: Mapping[str, Any], own: Sequence[Fact]) -> str:
     """Return what a file says of a question: the system, and how much is unlike the simulator."""
     begins = tuple(row["facts"])
@@ -59,10 +89,14 @@ def _said(row: Mapping[str, Any], file: Mapping[str, Any], own: Sequence[Fact]) 
 
 def page(text: str, files: Sequence[Mapping[str, Any]], own: Sequence[Fact]) -> str:
     """Return the page with its tables anew."""
-    tables = ((START, END, table), (BRIDGE_START, BRIDGE_END, bridge))
+    tables = (
+        (START, END, table(files, own)),
+        (BRIDGE_START, BRIDGE_END, bridge(files, own)),
+        (BOOK_START, BOOK_END, book(files)),
+    )
     for start, end, made in tables:
         before, _, rest = text.partition(start)
-        text = before + start + made(files, own) + end + rest.partition(end)[2]
+        text = before + start + made + end + rest.partition(end)[2]
     return text
 
 

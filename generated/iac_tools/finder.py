@@ -292,6 +292,7 @@ def get(
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
         "cursor": Param("", "", "text"),
+        "detail": Param("", "", "text"),
         "raw": Param("", "", "boolean"),
         "timeout": Param("", "", "number"),
     },
@@ -308,6 +309,7 @@ def list(
     limit: int | None = None,
     offset: int | None = None,
     cursor: str | None = None,
+    detail: str | None = None,
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -323,6 +325,7 @@ def list(
         limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
+        detail: full: references, seconds and empty values too.
         raw: Keep hidden characters in texts.
         timeout: Seconds that the call may take.
 
@@ -339,6 +342,7 @@ def list(
         limit=limit,
         offset=offset,
         cursor=cursor,
+        detail=detail,
         raw=raw,
         timeout=timeout,
     )
@@ -721,8 +725,7 @@ def copy() -> None:
     example={"target": "folders[0]", "by": "folders[0]"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
-    although the verb...
+    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing.
 
     Args:
         target: Which objects.
@@ -840,8 +843,7 @@ def update(
     necessity: bool | None = None,
     registering_applications: bool | None = None,
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
-    although the verb...
+    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk.
 
     Args:
         target: The files or folders to refresh, such as folders[0].
@@ -1748,6 +1750,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
+        '"detail": {"type": "string", "enum": ["concise", "full"], "description": "full: references, seconds and empty values too"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',

@@ -393,7 +393,7 @@ class Commands(Specifier):
 
     def sort(self, *, by: str) -> Any:
         """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes
-        nothing, although the verb...
+        nothing.
 
         Args:
             by: Which property to sort by.
@@ -435,7 +435,7 @@ class Commands(Specifier):
         self, *, necessity: bool | None = None, registering_applications: bool | None = None
     ) -> None:
         """Refresh what Finder shows of files or folders. SAFE, only reads the display again from
-        disk, although the verb...
+        disk.
 
         Args:
             necessity: Whether to refresh only what changed.

@@ -305,6 +305,7 @@ def get(
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
         "cursor": Param("", "", "text"),
+        "detail": Param("", "", "text"),
         "raw": Param("", "", "boolean"),
         "timeout": Param("", "", "number"),
     },
@@ -321,6 +322,7 @@ def list(
     limit: int | None = None,
     offset: int | None = None,
     cursor: str | None = None,
+    detail: str | None = None,
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -335,6 +337,7 @@ def list(
         limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
+        detail: full: references, seconds and empty values too.
         raw: Keep hidden characters in texts.
         timeout: Seconds that the call may take.
 
@@ -351,6 +354,7 @@ def list(
         limit=limit,
         offset=offset,
         cursor=cursor,
+        detail=detail,
         raw=raw,
         timeout=timeout,
     )
@@ -440,7 +444,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "inbox.messages[0]", "properties": {"deleted status": True}},
+    example={"target": "inbox.messages[0]", "properties": {"flagged status": True}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -2055,6 +2059,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
+        '"detail": {"type": "string", "enum": ["concise", "full"], "description": "full: references, seconds and empty values too"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',

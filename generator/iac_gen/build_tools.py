@@ -144,7 +144,11 @@ def build_module(
     wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in written]
     names = naming.distinct_names(wanted)
     tools = tuple(
-        replace(tool, name=name, example=example_arguments.example_arguments(tool, classes, types))
+        replace(
+            tool,
+            name=name,
+            example=example_arguments.example_arguments(tool, classes, types, resolved.source.id),
+        )
         for tool, name in zip(written, names, strict=True)
     )
     file = resolved.source.dictionary.file

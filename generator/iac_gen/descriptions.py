@@ -113,7 +113,8 @@ _SAID_BY: Final = {
 def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> str:
     """Return a sentence with the level of its tool, and why, without what the sentence says.
 
-    That it reads is what SAFE means, that it changes something what MODIFY means.
+    That it reads is what SAFE means, that it changes something what MODIFY means. Of a long reason
+    the first parts are said, each whole.
     """
     stems = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
     verb = text.partition(" ")[0].lower()
@@ -123,7 +124,9 @@ def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> 
         repeats = first in (f"{verb}s", f"{verb}es") and stems.issuperset(map(_word_stem, rest))
         if clause and not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
-    words = truncate_words(f"{', '.join([level, *told])}.", 70)
+    while len(", ".join([level, *told])) >= 70 and told:
+        told.pop()
+    words = f"{', '.join([level, *told])}."
     return f"{end_sentence(whole_sentences(text, limit - len(words) - 2))} {words}"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from iac_gen.ir import ToolFunction
 from iac_gen.merge import APPLICATION
 from iac_gen.model import class_lineage
+from iac_gen.quirks import load_field_book, read_facts
 from iac_gen.text import offered_values
 from iac_gen.types import AppTypes
 from iac_runtime.tool import Class, Property
@@ -18,7 +19,7 @@ _PLAIN_TYPES = ("text", "boolean", "integer", "real", "number")
 
 
 def example_arguments(
-    tool: ToolFunction, classes: Mapping[str, Class], types: AppTypes
+    tool: ToolFunction, classes: Mapping[str, Class], types: AppTypes, app: str
 ) -> dict[str, Any]:
     """Return arguments that the app understands: what is required, and what it is about."""
     required = {
@@ -29,7 +30,7 @@ def example_arguments(
     if tool.bind or tool.op in ("command", "get"):
         return required
     if tool.op == "set":
-        target, row = _settable_property(classes, types)
+        target, row = _settable_property(classes, types, app)
         return {"target": target, "properties": {row.term: _example_of_type(row.type, types)}}
     shown = next(p.schema for p in tool.parameters if p.key == "element").get("enum", classes)
     term, holder = _class_and_holder(shown, classes, types)
@@ -68,8 +69,12 @@ def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes)
     return term, text.rpartition(".")[0]
 
 
-def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:
+def _settable_property(
+    classes: Mapping[str, Class], types: AppTypes, app: str
+) -> tuple[str, Property]:
     """Return a reference, and a property of it that can be set; a plain one where there is."""
+    facts = (fact for fact in read_facts(load_field_book()[0]) if fact.app == app)
+    refused = {fact.play.get("property") for fact in facts if "refusal" in fact.use}
     choices: list[tuple[bool, bool, str, Property]] = []
     own = types.example_reference(["specifier"])
     for term in classes:
@@ -77,6 +82,7 @@ def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[s
         for prop in _all_properties(term, classes) if text else ():
             if prop.access != "r":
                 odd = text.startswith("windows") or prop.type not in _PLAIN_TYPES
+                odd |= prop.term in refused
                 choices.append((odd, text != own, text, prop))
     if not choices:
         rows = [p for row in classes.values() for p in row.properties if p.access != "r"]

@@ -126,7 +126,7 @@ _PLAY: Final[Mapping[str, type]] = {
     **dict.fromkeys("fault verb of property form part value needs having".split(), str),
     **dict.fromkeys(("number", "ms"), int),
 }
-_WARN: Final = ("applescript", "javascript")
+_LANGUAGES: Final = ("applescript", "javascript")
 CONFIDENCE: Final[Mapping[str, bool]] = {
     "by several": True,
     "documented": True,
@@ -149,7 +149,8 @@ class Fact:
     is its id in the collection that it comes from, where that is another. `warn` has a pattern by
     language, over a script as `iac_applescript.analysis.constructs` spells it; `stays` is what no
     undo brings back; `given` is a pattern that the line of a call must have for the row to refuse
-    it, or to be looked for in its outcome.
+    it, or to be looked for in its outcome; `probe` has a script by language that only reads, and
+    answers true on a Mac where it is so.
     """
 
     id: str
@@ -174,6 +175,7 @@ class Fact:
     cost: Mapping[str, int] = field(default_factory=dict)
     play: Mapping[str, str | int] = field(default_factory=dict)
     warn: Mapping[str, str] = field(default_factory=dict)
+    probe: Mapping[str, str] = field(default_factory=dict)
     app: str = ""
     place: str = ""
 
@@ -184,20 +186,21 @@ class Fact:
 
 
 FACT_LISTS: Final = ("terms", "sources", "use", "by")
-FACT_TABLES: Final = ("cost", "play", "warn")
+FACT_TABLES: Final = ("play", "cost", "warn", "probe")
 FACT_KEYS: Final = tuple(one.name for one in fields(Fact) if one.name != "place")
 FACT_NEEDED: Final = ("id", "kind", "terms", "act", "happens", "sources", "confidence", "use")
 
 
 def fact_fault(row: Mapping[str, Any]) -> str:
     """Return what is wrong with a row whose keys are right, empty where nothing is."""
-    use, play, cost, warn = (row.get(key, {}) for key in ("use", "play", "cost", "warn"))
+    use, play, cost, warn, probe = (row.get(key, {}) for key in ("use", *FACT_TABLES))
     known: Iterable[str]
     for key, known in (("kind", KINDS), ("confidence", CONFIDENCE)):
         if row[key] not in known:
             return f"{row[key]} is not a {key}; there are {', '.join(known)}"
     words: Iterable[str]
-    for words, known in ((use, USES), (cost, COSTS), (play, _PLAY), (warn, _WARN)):
+    scripts = ({**warn, **probe}, _LANGUAGES)
+    for words, known in ((use, USES), (cost, COSTS), (play, _PLAY), scripts):
         for word in words:
             if word not in known:
                 return f"[[fact]] {row['id']} has {word}; there are {', '.join(known)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from iac_gen.classify import LevelJudgment
 from iac_gen.model import Diagnostic
@@ -89,7 +89,8 @@ class ToolFunction:
     def listing_entry(self) -> dict[str, Any]:
         """Return the finished entry of a tool listing (MCP `Tool`).
 
-        Hints equal to the protocol's defaults and a title equal to the name are left out.
+        Every hint is given, for clients differ in what they take for one that is not. A SAFE tool
+        that answers nothing is called for what a person then sees or hears: it is no read.
         """
         listed: dict[str, Any] = {
             "name": self.name,
@@ -98,11 +99,18 @@ class ToolFunction:
         }
         if self.output is not None:
             listed["outputSchema"] = dict(self.output)
-        if self.ceiling == "SAFE":
-            listed["annotations"] = {"readOnlyHint": True}
-        elif self.ceiling == "MODIFY":
-            listed["annotations"] = {"destructiveHint": False}
+        reads = self.ceiling == "SAFE" and bool(self.result or self.op in _READS)
+        listed["annotations"] = {
+            "readOnlyHint": reads,
+            "destructiveHint": self.ceiling == "DANGEROUS",
+            "idempotentHint": reads or self.op == "set",
+            "openWorldHint": True,
+        }
         return listed
+
+
+_READS: Final[frozenset[Op]] = frozenset(("get", "list", "count"))
+"""The operations that answer with what an app has."""
 
 
 @dataclass(frozen=True, slots=True)

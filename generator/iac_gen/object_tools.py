@@ -77,7 +77,7 @@ def object_tools(
                 f"List objects of one class in {app}, filtered, with the named"
                 " properties and references. SAFE.",
                 (parts.element_parameter(), _OF, _WHERE, parts.property_list_parameter(), *_PAGE,
-                 _RAW, _TIMEOUT),
+                 _DETAIL, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "One row for each object, with its reference as ref.",
             )
@@ -178,6 +178,10 @@ _PAGE = (
 _RAW = ToolParameter(
     "raw", Param("", "", "boolean"), False, {"type": "boolean"}, "bool",
     "Keep hidden characters in texts",
+)  # fmt: skip
+_DETAIL = ToolParameter(
+    "detail", Param("", "", "text"), False, {"type": "string", "enum": ["concise", "full"]}, "str",
+    "full: references, seconds and empty values too",
 )  # fmt: skip
 _TIMEOUT = ToolParameter(
     "timeout", Param("", "", "number"), False, {"type": "number"}, "float",

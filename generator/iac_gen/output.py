@@ -438,7 +438,8 @@ def app_files(
     diagnostics: list[Diagnostic] = []
     shortcuts = modules.get(shortcuts_file(module.key), "")
     for tool in module.tools:
-        entry = {**tool.listing_entry(), **_client_hints(tool, module)}
+        title = {"title": f"{module.app.name}: {tool.function.replace('_', ' ').strip()}"}
+        entry = {**tool.listing_entry(), **title, **_client_hints(tool, module)}
         lines[tool.name] = _listing_line(entry)
         if len(lines[tool.name]) > MAX_ENTRY:
             lines[tool.name] = _listing_line(cut := _shorten_entry(entry))
@@ -472,7 +473,7 @@ def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     way = f"Cut; the whole schema is at iac://tools/{entry['name']}"
     description = f"{entry['description']} {way}"
     head = {"name": entry["name"], "description": description}
-    rest = {key: value for key, value in entry.items() if key in ("annotations", "_meta")}
+    rest = {key: value for key, value in entry.items() if key in ("annotations", "title", "_meta")}
     room = MAX_ENTRY - len(_listing_line({**head, **rest})) - 200
     kept: dict[str, Any] = {}
     for key in sorted(schema["properties"], key=lambda key: key not in required):

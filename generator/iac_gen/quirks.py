@@ -9,7 +9,7 @@ import keyword
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
@@ -195,6 +195,7 @@ def known_apps() -> dict[str, KnownApp]:
     return {stem.lower(): KnownApp(**row) for stem, row in read_toml(text).value.items()}
 
 
+@cache
 def load_field_book() -> tuple[list[QuirkFile], list[Diagnostic]]:
     """Read the files of the field book; `read_facts` makes facts of their rows."""
     return load_quirks(files("iac_gen") / "field", "field")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest_names
-from iac_base.text import clean_value
 from iac_base.words import fold_name
 from iac_runtime.toolkit import Catalogue
 from iac_runtime.tools.lock import damaged_file_error, read_part
@@ -33,14 +32,16 @@ _REFUSED: Final = {
     "input", "locals", "open", "setattr", "vars",
 }  # fmt: skip
 _KINDS: Final[Mapping[type[ast.AST], str]] = {
-    ast.Import: "a plan imports nothing; the apps and datetime are there",
-    ast.ImportFrom: "a plan imports nothing; the apps and datetime are there",
     ast.ClassDef: "a plan has no classes",
     ast.AsyncFunctionDef: "a plan awaits nothing",
     ast.Await: "a plan awaits nothing",
     ast.AsyncFor: "a plan awaits nothing",
     ast.AsyncWith: "a plan awaits nothing",
 }
+_IMPORTS: Final = ("datetime", "json", "math", "re", "typing")
+"""Modules of the language that a plan may import: they reckon, and reach nothing."""
+
+_NOT_IMPORTED: Final = f"a plan imports nothing but {', '.join(_IMPORTS)}; the apps are there"
 _SHOWN: Final = 10
 _LONGEST: Final = 240
 
@@ -96,8 +97,18 @@ def read_program(program: str, catalogue: Catalogue) -> ProgramUsage:
 
 
 def _find_faults(tree: ast.AST) -> Iterator[str]:
+    modules = {
+        row.asname or row.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for row in node.names
+    }
     for node in ast.walk(tree):
         fault = _KINDS.get(type(node), "")
+        if isinstance(node, ast.ImportFrom) and node.module not in _IMPORTS:
+            fault = _NOT_IMPORTED
+        elif isinstance(node, ast.Import):
+            fault = "" if all(row.name in _IMPORTS for row in node.names) else _NOT_IMPORTED
         if isinstance(node, ast.Name) and (node.id in _REFUSED or node.id.startswith("__")):
             fault = f"a plan has no {node.id}"
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
@@ -106,6 +117,7 @@ def _find_faults(tree: ast.AST) -> Iterator[str]:
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and node.value.id == "datetime"
+            and "datetime" not in modules
             and node.attr in ("date", "datetime", "timedelta", "timezone")
             and not isinstance(getattr(node, "ctx", None), ast.Store)
         ):
@@ -120,16 +132,32 @@ def program_error(faults: list[str]) -> InvalidParameterError:
     return InvalidParameterError("\n".join(["The plan was not run:", *faults[:_SHOWN], *more]))
 
 
-def type_check_error(diagnostics: str, program: str, used: ProgramUsage) -> InvalidParameterError:
-    """Return the error for what the type checker said, with the form of the call that is wrong."""
-    error, lines = (
-        program_error(_describe_diagnostics(diagnostics, program, used)),
-        program.splitlines(),
-    )
-    errors = re.findall(r"^\S+?:(\d+):\d+: error\S* (.*)$", diagnostics, re.MULTILINE)
+def type_check_error(
+    diagnostics: str, program: str, used: ProgramUsage
+) -> InvalidParameterError | None:
+    """Return the error for what the type checker said of calls, with the form of one that is wrong.
+
+    None where it says nothing of them: what else it doubts, and names of the language that it does
+    not know, come out in the rehearsal, which changes nothing.
+    """
+    calls_at = {
+        line
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.Attribute | ast.Call) and _is_of_app(node, used)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    found = re.findall(r"^\S+?:(\d+):\d+: error\[([a-z-]+)\] (.*)$", diagnostics, re.MULTILINE)
+    errors = [
+        (int(line), text)
+        for line, kind, text in found
+        if int(line) in calls_at and kind != "unresolved-reference"
+    ]
+    if not errors:
+        return None
+    error, lines = program_error(_describe_errors(errors, program, used)), program.splitlines()
     for line, text in errors:
         for key, functions in used.functions.items():
-            calls = re.findall(rf"\b{key}\.(\w+)\s*\(", lines[int(line) - 1])
+            calls = re.findall(rf"\b{key}\.(\w+)\s*\(", lines[line - 1])
             name = next((name for name in calls if f"`{name}`" in text and name in functions), "")
             if name:
                 error.suggestion = f"Write {_call_form(key, name, used.stubs[key])}."
@@ -153,9 +181,13 @@ def _call_form(key: str, name: str, stub: str) -> str:
     return f"{form}; optional: {', '.join(optional)}" if optional else form
 
 
-def _describe_diagnostics(diagnostics: str, program: str, used: ProgramUsage) -> list[str]:
+def _is_of_app(node: ast.Attribute | ast.Call, used: ProgramUsage) -> bool:
+    owner = getattr(node.func if isinstance(node, ast.Call) else node, "value", None)
+    return isinstance(owner, ast.Name) and owner.id in used.functions
+
+
+def _describe_errors(errors: list[tuple[int, str]], program: str, used: ProgramUsage) -> list[str]:
     """Return what the type checker said, one line each, with the nearest name if one is meant."""
-    rows = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
     lines, known = program.splitlines(), _quoted_parts("\n".join(used.stubs.values()))
 
     def simplify_message(message: str, text: str) -> str:
@@ -167,11 +199,7 @@ def _describe_diagnostics(diagnostics: str, program: str, used: ProgramUsage) ->
             message = message.replace(needless, "")
         return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
-    messages = [
-        f"line {line}: {simplify_message(messages, lines[int(line) - 1])}"
-        for line, messages in rows
-    ]
-    return messages or [clean_value(diagnostics)[:_LONGEST]]
+    return [f"line {line}: {simplify_message(text, lines[line - 1])}" for line, text in errors]
 
 
 def _quoted_parts(text: str) -> list[str]:

@@ -128,6 +128,7 @@ def run_program(
         for key, names in used.functions.items()
     }
     failed: list[ToolError] = []
+    keys: dict[str, None] = {}
     with (
         sandbox.Monty(max_processes=1, request_timeout=2 * seconds) as pool,
         pool.checkout(
@@ -155,7 +156,7 @@ def run_program(
             at = session.feed_start(program, print_callback=quiet)
             while not isinstance(at, sandbox.MontyComplete):
                 if isinstance(at, sandbox.FunctionSnapshot):
-                    at = at.resume(_resume_value(at, used, answer, failed))
+                    at = at.resume(_resume_value(at, used, answer, failed, keys))
                 elif isinstance(at, sandbox.NameLookupSnapshot):
                     # There is no such name.
                     at = at.resume()
@@ -163,9 +164,11 @@ def run_program(
                     raise ToolError("EXECUTION_ERROR", "A plan cannot use await.")
             return result_to_json(at.output)
         except sandbox.MontyTypingError as error:
-            raise type_check_error(error.display(), program, used) from None
+            if fault := type_check_error(error.display(), program, used):
+                raise fault from None
         except sandbox.MontyError as error:
-            raise _program_failure(sandbox, error, failed) from None
+            raise _program_failure(sandbox, error, failed, keys) from None
+    return run_program(program, used, answer, frozen, checked=True, seconds=seconds)
 
 
 def _reject_call(*_args: Any, **_kwargs: Any) -> None:
@@ -173,20 +176,25 @@ def _reject_call(*_args: Any, **_kwargs: Any) -> None:
 
 
 def _resume_value(
-    at: Any, used: ProgramUsage, answer: Answer, failed: list[ToolError]
+    at: Any, used: ProgramUsage, answer: Answer, failed: list[ToolError], keys: dict[str, None]
 ) -> dict[str, Any]:
-    """Return what the sandbox goes on with."""
+    """Return what the sandbox goes on with; the keys of its rows are remembered in `keys`."""
     key, _, function = str(at.function_name).partition(".")
     if at.is_os_function or function not in used.functions.get(key, ()):
         return {"exception": PermissionError("a plan has no files, network or system access")}
     try:
-        return {"return_value": answer(key, function, at.args, at.kwargs)}
+        value = answer(key, function, at.args, at.kwargs)
     except ToolError as error:
         failed.append(error)
         return {"exception": RuntimeError(str(error))}
+    for row in islice(value if isinstance(value, list) else [value], 1):
+        keys.update(dict.fromkeys(row if isinstance(row, dict) else ()))
+    return {"return_value": value}
 
 
-def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
+def _program_failure(
+    sandbox: Any, error: Any, failed: list[ToolError], keys: Iterable[str]
+) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
         return ToolError(
@@ -199,12 +207,19 @@ def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolE
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
     kind: ErrorType = "TIMEOUT" if message.startswith("TimeoutError") else "EXECUTION_ERROR"
-    way = "Dates in rows are datetime objects: use them as they are." if _ISO in message else ""
+    way = next((way for part, way in _WAYS.items() if part in message), "")
+    if message.startswith("KeyError") and keys:
+        way = f"The keys of the rows are: {', '.join(islice(keys, _LISTED))}."
     return ToolError(kind, f"The plan stopped{line}: {message}{'.' if way else ''}", way)
 
 
-_ISO: Final = "argument must be str"
-"""What `fromisoformat` says to who gives it a date that is read already."""
+_WAYS: Final[Mapping[str, str]] = {
+    "argument must be str": "Dates in rows are datetime objects: use them as they are.",
+    "'datetime.datetime' and 'datetime.datetime'": (
+        "Dates in rows have a time zone: compare them with datetime.now().astimezone()."
+    ),
+}
+"""What is in the message of an error -> what to write instead."""
 
 
 def result_to_json(value: Any, depth: int = 0) -> Any:
@@ -381,8 +396,13 @@ def rehearse_program(
 
     def answer_call(app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         bound = calls.bind_call(app, function, args, named)
-        plan = gate.plan_call(bound)
+        plan = (
+            gate.plan_call(bound)
+            if copy.gave_name(bound.arguments)
+            else gate.plan_fixed(bound, made=copy.made, gone=copy.gone_ids)
+        )
         if not is_read_only(plan):
+            copy.refuse_moved_position(bound.arguments, plan, made)
             if copy.has_object(bound.arguments):
                 plan = copy.plan_on_copy(plan)
             value = copy.apply_change(plan, len(made) + 1)
@@ -400,6 +420,18 @@ def rehearse_program(
     return Rehearsal(result, tuple(made), tuple(calls.reads.values()))
 
 
+_STAYING: Final = ("read", "change", "delete")
+"""What a call does after which it is known what is at a place."""
+
+
+def _moved_position_error() -> InvalidParameterError:
+    return InvalidParameterError(
+        "A call names an object by its position, which changes when the plan makes or moves an"
+        " object.",
+        "Use the reference (ref) in a row instead.",
+    )
+
+
 @dataclass
 class _RehearsedObjects:
     """What was read, as a program would have left it; objects are known by their references."""
@@ -415,6 +447,40 @@ class _RehearsedObjects:
         text = json.dumps(arguments, ensure_ascii=False).replace('\\"', '"')
         return any(reference in text for reference in self.made)
 
+    @property
+    def gone_ids(self) -> list[str]:
+        """What the references of the deleted objects end with, whatever they are found through."""
+        return [reference[max(reference.rfind(".byId("), 0) :] for reference in self.gone]
+
+    def gave_name(self, arguments: Mapping[str, Any]) -> bool:
+        """Say whether arguments have a name that the program gave to an object."""
+        given = (value for known in (self.made, self.changed) for row in known.values()
+                 for value in row.values() if isinstance(value, str))  # fmt: skip
+        text = json.dumps(arguments, ensure_ascii=False)
+        return any(
+            f"[{json.dumps(json.dumps(name, ensure_ascii=False), ensure_ascii=False)[1:-1]}]"
+            in text
+            for name in given
+        )
+
+    def refuse_moved_position(
+        self, arguments: Mapping[str, Any], plan: Plan, before: Sequence[RehearsedCall]
+    ) -> None:
+        """Refuse a position in a list from which a call before took something, or put it there.
+
+        Raises:
+            ToolError: There is one.
+        """
+        operation, app = plan.tool.operation, plan.facts.app
+        if operation is None or not has_position(arguments, self.made):
+            return
+        listed = re.findall(r"(\w+)\[\d", json.dumps(arguments, ensure_ascii=False))
+        kinds = {operation.tables.find_class(word) for word in listed}
+        earlier = (effect for made in before if made.plan.facts.app == app
+                   for effect in made.plan.facts.effects)  # fmt: skip
+        if any(one.kind in (*kinds, "") and one.verb not in _STAYING for one in earlier):
+            raise _moved_position_error()
+
     def plan_on_copy(self, plan: Plan) -> Plan:
         """Return a call on what the program made: shown as that, and not looked for in the app.
 
@@ -422,11 +488,7 @@ class _RehearsedObjects:
             ToolError: It names another object by its place, where another may be by then.
         """
         if has_position(plan.facts.arguments, self.made):
-            raise InvalidParameterError(
-                "A call names an object by its position, which changes when the plan makes an"
-                " object.",
-                "Use the reference (ref) in a row instead.",
-            )
+            raise _moved_position_error()
         shown = tuple(
             TargetDescription(
                 reference, f"{effect.kind or 'object'} that {self.made_by[reference]}"

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -272,6 +272,18 @@ def _held_by_name(calls: Sequence[RehearsedCall]) -> list[bool]:
     return later
 
 
+def _rename_objects(value: Any, names: Mapping[str, str]) -> Any:
+    """Return arguments with objects that the plan made named by other references."""
+    if isinstance(value, dict):
+        return {key: _rename_objects(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_rename_objects(part, names) for part in value]
+    if isinstance(value, str):
+        for name in sorted(names, key=len, reverse=True):
+            value = value.replace(name, names[name])
+    return value
+
+
 @dataclass
 class _ApprovedCalls:
     """The calls of a plan, held against those that its program makes."""
@@ -290,20 +302,10 @@ class _ApprovedCalls:
 
     def match_call(self, bound: Call) -> int | None:
         """Return which call of the plan this is; None for none that is left."""
-        key = call_key(bound._replace(arguments=self._as_rehearsed(bound.arguments)))
+        arguments = _rename_objects(bound.arguments, self.rehearsed_names)
+        key = call_key(bound._replace(arguments=arguments))
         calls = self.rehearsed.rehearsal.calls
         return next((at for at in self.left if calls[at].key == key), None)
-
-    def _as_rehearsed(self, value: Any) -> Any:
-        """Return arguments with objects that this run made named as the rehearsal named them."""
-        if isinstance(value, dict):
-            return {key: self._as_rehearsed(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._as_rehearsed(part) for part in value]
-        if isinstance(value, str):
-            for real in sorted(self.rehearsed_names, key=len, reverse=True):
-                value = value.replace(real, self.rehearsed_names[real])
-        return value
 
     def perform_change(self, at: int, bound: Call) -> Any:
         """Carry out a call of the plan, and return its answer.
@@ -316,6 +318,11 @@ class _ApprovedCalls:
         self.left.remove(at)
         try:
             if call_key(bound) != made.key:
+                if made.plan.repaired is not None:
+                    # What was at a position is still meant, whatever is there now.
+                    real = {name: known for known, name in self.rehearsed_names.items()}
+                    fixed = _rename_objects(made.plan.repaired.arguments, real)
+                    bound = bound._replace(arguments=fixed)
                 part = self._replan_call(bound)
             call = part_with_decision(self.plan, part, at + 1, self.decision)
             done: CompletedCall = self.run(*call)
@@ -383,8 +390,7 @@ def rehearse_plan(
     plan's result and a table of everything that it would change. A plan is a short Python program.
     It calls the tools of an app as functions, such as mail.list('message', of='inbox'). Rows are
     dictionaries, and dates in them are datetime objects. A tool that makes an object returns its
-    reference. The value of the last line is the answer. You cannot import modules, but datetime,
-    date and timedelta are there.
+    reference. The value of the last line is the answer. It can import datetime, json, math and re.
     """
 
 
@@ -406,5 +412,5 @@ def run_plan(
     Python program. It calls the tools of an app as functions, such as
     mail.list('message', of='inbox'). Rows are dictionaries, and dates in them are datetime
     objects. A tool that makes an object returns its reference. The value of the last line is the
-    answer. You cannot import modules, but datetime, date and timedelta are there.
+    answer. It can import datetime, json, math and re.
     """

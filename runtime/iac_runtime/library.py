@@ -202,7 +202,7 @@ def _build_session(
 
 
 def _bundle_id(catalogue: "Catalogue | None", app: str) -> str:
-    found = catalogue.find_app(app) if catalogue else None
+    found = catalogue.named_app(app) if catalogue else None
     return found.id if found else app
 
 

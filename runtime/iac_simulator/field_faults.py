@@ -175,6 +175,8 @@ def _give_new_id(world: AppWorld, node: WorldObject) -> None:
 
 def _do_more(_profile: FieldProfile, _play: FieldRow, o: Occasion, act: Perform) -> Any:
     """A text that was set gets a line more; else a copy of the object stands where it was."""
+    if o.reads:
+        return act(o.target)
     before = o.objects()
     homes = [(node, copy.deepcopy(node.data)) for node in before if node.home is not None]
     answer = act(o.target)
@@ -313,7 +315,7 @@ class FieldReading:
     """What those who read a world find there by the rows in force."""
 
     profile: FieldProfile
-    id_forms: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    forms: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
     def show_value(self, world: AppWorld, node: WorldObject, prop: str, found: Any) -> Any:
         """Return what the property of an object reads as.
@@ -350,16 +352,20 @@ class FieldReading:
 
     def show_id(self, world: AppWorld, term: str, ident: Any) -> Any:
         """Return the id by which an object is named."""
-        key = (world.tables.key, term)
-        if key not in self.id_forms:
-            prop = world.id_property(term)
-            rows = [*self.profile.reading_rows(world, ("form",), term, prop.term if prop else "id")]
-            self.profile.struck.update(row["id"] for row in rows)
-            forms = dict.fromkeys(row["play"]["form"] for row in rows)
-            self.id_forms[key] = [form for form in forms if FORMS[form]]
-        for form in self.id_forms[key]:
+        prop = world.id_property(term)
+        for form in self._known_forms(world, term, prop.term if prop else "id"):
             ident = change_form(form, ident)
         return ident
+
+    def _known_forms(self, world: AppWorld, term: str, prop: str) -> list[str]:
+        """Return the forms that a property of every object of a class has."""
+        key = (world.tables.key, term, prop)
+        if key not in self.forms:
+            rows = [*self.profile.reading_rows(world, ("form",), term, prop)]
+            self.profile.struck.update(row["id"] for row in rows)
+            forms = dict.fromkeys(row["play"]["form"] for row in rows)
+            self.forms[key] = [form for form in forms if FORMS[form] and "odd" not in FORMS[form]]
+        return self.forms[key]
 
     def list_objects(
         self, world: AppWorld, owner: WorldObject, plural: str, nodes: list[WorldObject]
@@ -405,6 +411,8 @@ class FieldReading:
     def lookup_name(self, world: AppWorld, node: WorldObject) -> str | None:
         """Return the name by which an object is found: of nested ones the path."""
         name, owner = world.object_name(node.data), node.owner
+        for form in self._known_forms(world, node.term, "name") if name else ():
+            name = change_form(form, name)
         rows = self.profile.reading_rows(world, ("by-path",), node.term)
         if owner is None or owner.term != node.term or next(rows, None) is None:
             return name

@@ -226,6 +226,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
         one.kind == "w" and not _names_one(o.call.world.tables, o.chain[: at - 1])
         for at, one in enumerate(o.chain)
     ),
+    "in every container": lambda o: _count_whole_lists(o.call.world.tables, o.chain) > 1,
     "over a thousand": lambda o: max(_sizes(o.call.world.friendly, o)) > 1000,
     "null": lambda o: None in o.values.values(),
     "brackets": lambda o: "(" in _given_texts(o),
@@ -317,13 +318,18 @@ class FieldProfile:
         key = (world.tables.key, term, prop)
         if key not in self.readable:
             kin = _class_kin(world.tables, term)
-            self.readable[key] = [
+            rows = [
                 row
                 for row in self.rows_in_force(world.tables)
                 if (play := row.get("play"))
                 and play.get("verb", "get") == "get"
                 and play.get("of", term) in kin
                 and play.get("property", "") == prop
+            ]
+            # What two rows say happens once.
+            plays = [row["play"] for row in rows]
+            self.readable[key] = [
+                row for at, row in enumerate(rows) if row["play"] not in plays[:at]
             ]
         for row in self.readable[key]:
             if row["play"]["fault"] in faults and self.acts(row):
@@ -445,11 +451,16 @@ def _count_found(world: AppWorld, chain: Chain) -> int:
 
 def _names_one(tables: Tables, chain: Chain) -> bool:
     """Say whether a chain picks one object of each collection, so that none need be counted."""
+    return not _count_whole_lists(tables, chain)
+
+
+def _count_whole_lists(tables: Tables, chain: Chain) -> int:
+    """Return of how many collections a chain picks no object."""
     holds = [
         chain_meaning(tables, chain[: end + 1]).kind == "elements" for end in range(len(chain))
     ]
     picked = [step.kind in ("i", "n", "id", "o") for step in (*chain[1:], ChainStep("p", ""))]
-    return not any(many and not one for many, one in zip(holds, picked, strict=False))
+    return sum(many and not one for many, one in zip(holds, picked, strict=False))
 
 
 def _found_size(target: Found) -> int:

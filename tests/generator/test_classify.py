@@ -204,10 +204,10 @@ def test_being_hidden_is_no_evidence_when_a_quirk_shows_it() -> None:
     assert [tool.level for tool in made.tools if tool.op == "command"] == ["SAFE"]
 
 
-def test_every_tool_says_in_one_line_why_it_has_its_level() -> None:
+def test_a_level_that_is_guessed_from_words_is_told_without_its_reason() -> None:
     (tool,) = module(source(read(sdef(command("post entry")))))[0].tools
     assert tool.reason == "leaves the machine and cannot be taken back"
-    assert tool.summary.endswith(f"DANGEROUS, {tool.reason}.")
+    assert tool.summary.endswith("DANGEROUS.")
 
 
 def test_a_judgement_holds_all_evidence_in_its_order_and_a_quirk_decides_alone() -> None:

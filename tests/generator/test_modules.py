@@ -181,9 +181,27 @@ def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> Non
         if "output" in schemas:
             assert not Draft202012Validator(schemas["output"]).is_valid({}), name
         assert (row["level"], row["ceiling"]) == (spec.level, spec.ceiling), name
-        hints = {"SAFE": {"readOnlyHint": True}, "MODIFY": {"destructiveHint": False}}
-        assert entry.get("annotations") == hints.get(spec.ceiling), name
+        hints = entry["annotations"]
+        assert {*hints} == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        assert hints["destructiveHint"] == (spec.ceiling == "DANGEROUS"), name
+        answers = bool(spec.result) or spec.op in ("get", "list", "count")
+        assert hints["readOnlyHint"] == (spec.ceiling == "SAFE" and answers), name
+        assert entry["title"].startswith(f"{folder.catalogue['apps'][row['module']]['name']}: "), (
+            name
+        )
         assert len(entry["description"]) <= 256, name
+
+
+def test_no_text_of_a_listing_is_cut_or_has_an_empty_mark(folder: Folder) -> None:
+    for line in folder.files["listing.jsonl"].splitlines():
+        entry = json.loads(line)
+        texts = [entry["title"], entry["description"]]
+        texts += [row.get("description", "") for row in entry["inputSchema"]["properties"].values()]
+        for text in texts:
+            assert not re.search(r"(\.\.\.|…)\W*\Z|\(\s*\)|\"\s*\"|[,:]\s*\Z", text), (
+                entry["name"],
+                text,
+            )
 
 
 def test_no_two_apps_share_a_name_of_a_tool(folder: Folder) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 from dictionaries import ANY_TEXT, DICTIONARIES, HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,7 +155,7 @@ def test_any_words_stay_within_the_limit(theirs: str, more: str) -> None:
 DICTIONARY_FILES = sorted(
     path
     for folder in ("corpus/sdef", "field/dictionaries")
-    for path in (ROOT.parent / "shared" / folder).glob("*.sdef")
+    for path in (Path(__file__).parents[2].parent / "shared" / folder).glob("*.sdef")
 )
 
 

@@ -15,14 +15,19 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from intents import ran
 
+from iac_applescript.analysis.analyser import ScriptAnalyzer
+from iac_applescript.analysis.findings import Language
 from iac_base.errors import IacError
+from iac_gen.field import Fact as BookRow
+from iac_gen.quirks import load_field_book, read_facts
 from iac_mcp.cli.probe import (
     ROWS,
     PersonalDetails,
@@ -64,6 +69,8 @@ _CHANNELS: Final = 13
 
 _OF_SYSTEM: Final = ("aevtansr", "ascrgdte")
 """Answers, and the question for a dictionary: not what the script sends."""
+
+LANGUAGES: Final = {"applescript": "AppleScript", "javascript": "JavaScript"}
 
 Fact = dict[str, Any]
 
@@ -179,6 +186,38 @@ def kind_of(value: Any) -> Any:
     return type(value).__name__
 
 
+def open_rows(files: Sequence[Mapping[str, Any]]) -> list[BookRow]:
+    """Return the rows of the field book that a script can ask, and that no Mac said are so yet."""
+    closed = {one["id"] for file in files for one in file["facts"] if one.get("value") is True}
+    rows = (row for row in read_facts(load_field_book()[0]) if row.probe and not row.is_proven)
+    return [row for row in rows if f"field.{row.id}" not in closed]
+
+
+def only_reads(language: str, script: str, analyzer: ScriptAnalyzer) -> bool:
+    """Say whether a script does no more than read, as far as it is understood."""
+    found = analyzer.analyze_script(script, cast("Language", language))
+    return found.level != "DANGEROUS" and all(one.verb == "read" for one in found.effects)
+
+
+def asked_of_book(
+    runner: Runner, program: Sequence[str], rows: Sequence[BookRow], may_ask: Callable[[str], bool]
+) -> Iterator[Fact]:
+    """Yield what a Mac says of rows of the field book: `value`, whether it is as they say."""
+    analyzer = ScriptAnalyzer(shipped()[0])
+    for row in rows:
+        [(language, script)] = row.probe.items()
+        fact: Fact = {"id": f"field.{row.id}"}
+        if not only_reads(language, script, analyzer):
+            yield {**fact, "unmeasured": "The probe would do more than read."}
+        elif row.app and not may_ask(row.app):
+            yield {**fact, "unmeasured": "The app does not run, or may not be controlled."}
+        else:
+            done = runner([*program, "-l", LANGUAGES[language], "-e", script], b"", 20.0)
+            value = {b"true": True, b"false": False}.get(done.stdout.strip())
+            told = {"unmeasured": "There was nothing to look at."} if value is None else {}
+            yield {**fact, **(told or {"value": value})}
+
+
 def names() -> Fact:
     """Return what `iac-gen verify-names` says of JXA's own names of terms."""
     done = subprocess.run(
@@ -244,6 +283,15 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
         place = "/Users/Shared" if stand_in else str(Path(scratch).resolve())
         facts += called(catalogue, executor, place, {key: APPS[key] for key in wanted})
         facts += [] if stand_in else [names()]
+
+        def may_ask(app: str) -> bool:
+            ask = f"Application({json.dumps(app)}).running()"
+            allowed = stand_in or automation_permission(app) == "yes"
+            run = partial(run_process, [*program, "-l", "JavaScript", "-e", ask], b"", 20.0)
+            return allowed and run().stdout == b"true\n"
+
+        files = [read(path) for path in sorted(FOLDER.glob("*.json"))]
+        facts += asked_of_book(run_process, program, open_rows(files), may_ask)
         facts += [] if stand_in or unattended else ran()
     finally:
         executor.close()

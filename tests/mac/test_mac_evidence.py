@@ -4,12 +4,31 @@ import copy
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evidence import CALLS, FOLDER, Fact, differences, events_in, kind_of, main, read, simulated
+from evidence import (
+    CALLS,
+    FOLDER,
+    Fact,
+    asked_of_book,
+    differences,
+    events_in,
+    kind_of,
+    main,
+    only_reads,
+    open_rows,
+    read,
+    shipped,
+    simulated,
+)
+from iac_applescript.analysis.analyser import ScriptAnalyzer
+from iac_runtime.execution.process import Completed
+from iac_simulator import Simulator
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
@@ -71,6 +90,58 @@ def test_the_page_says_what_is_proven_on_which_system(own: list[Fact]) -> None:
     assert rows[11].endswith("| not yet |")
 
 
+def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+    return Simulator(shipped()[1])(argv, stdin, timeout)
+
+
+def test_reports_that_nobody_proved_are_asked_by_scripts_that_only_read() -> None:
+    analyzer, rows = ScriptAnalyzer(shipped()[0]), open_rows([])
+    assert len(rows) >= 20
+    wrong = (row for row in rows if not only_reads(*next(iter(row.probe.items())), analyzer))
+    assert [row.id for row in wrong] == []
+    said = [*asked_of_book(run, ["osascript"], rows, lambda _: True)]
+    assert [fact["id"] for fact in said] == [f"field.{row.id}" for row in rows]
+    assert sum("value" in fact for fact in said) >= 14
+
+
+@pytest.mark.parametrize("script", [
+    'Application("Notes").notes[0].name = "x"; true',
+    'Application("Notes").delete(Application("Notes").notes[0]); true',
+    'Application("Mail").outgoingMessages[0].send(); true',
+    "Application(name).quit(); true",
+])  # fmt: skip
+def test_a_probe_that_does_more_than_read_is_not_run(script: str) -> None:
+    row = replace(open_rows([])[0], probe={"javascript": script})
+    (fact,) = asked_of_book(never, ["osascript"], [row], lambda _: True)
+    assert fact["unmeasured"] == "The probe would do more than read."
+
+
+def never(*_: object) -> Completed:
+    raise AssertionError
+
+
+def test_an_app_that_may_not_be_asked_is_left_alone() -> None:
+    rows = [row for row in open_rows([]) if row.app]
+    said = [*asked_of_book(never, ["osascript"], rows, lambda _: False)]
+    assert all("value" not in fact for fact in said)
+
+
+@pytest.mark.parametrize(("value", "told"), [(True, "so"), (False, "not so")])
+def test_a_mac_where_it_is_so_proves_a_report(value: bool, told: str) -> None:
+    """Where it is not so, it may be on another."""
+    row = next(one for one in open_rows([]) if one.confidence == "measured by one")
+    file = made_up([{"id": f"field.{row.id}", "value": value}])
+    assert (row in open_rows([file])) == (not value)
+
+    def count_all(files: list[dict[str, Any]]) -> list[int]:
+        line = next(one for one in make_mac.book(files).splitlines() if one.startswith("| all"))
+        return [int(cell) for cell in line.split("|")[2:-1]]
+
+    proven, reported, unknown = count_all([])
+    assert f"| {told} on macOS 99.1 (2027-01-31) |" in make_mac.book([file])
+    assert count_all([file]) == [proven + value, reported - value, unknown]
+
+
 def test_the_log_of_the_system_is_read_as_events() -> None:
     """The form is that of public logs of AEDebugSends."""
     log = "{ 1 } 'aevt':  core/cnte (ppc ){\n return id: 7\n}\n{ 1 } 'aevt':  aevt/ansr (****){ }\n"
@@ -109,5 +180,5 @@ def test_the_session_runs_under_the_stand_in(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     [path] = tmp_path.glob("simulated-*.json")
     found = read(path)
-    assert {fact["id"].partition(".")[0] for fact in found["facts"]} == {"probe", "call"}
+    assert {fact["id"].partition(".")[0] for fact in found["facts"]} == {"probe", "call", "field"}
     assert found["prompts"]["before"].keys() == found["prompts"]["after"].keys()

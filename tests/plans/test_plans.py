@@ -44,6 +44,35 @@ def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, s
     assert desk.simulator.events == []
 
 
+@pytest.mark.parametrize(("program", "result"), [
+    ('list(map(lambda word: word.upper(), filter(None, ["a", ""])))', ["A"]),
+    ('[*map(len, notes.list("note", properties=["name"]))]', [2, 2, 2]),
+    ("import math, re, json\nfrom math import floor\n"
+     'json.loads(re.sub("a", str(floor(math.pi)), "[a]"))', [3]),
+    ("import datetime\ndatetime.datetime.now(datetime.timezone.utc) > datetime.datetime(2020, 1, 1,"
+     " tzinfo=datetime.timezone.utc)", True),
+    ('row = calendar.list("event", of="calendars[0]", properties=["start date"])[0]\n'
+     'row["start date"] != datetime.now().astimezone()', True),
+    ("def f(x: int): return x\nf('a')", "a"), ("total: int = None\ntotal", None),
+])  # fmt: skip
+def test_what_only_the_type_checker_doubts_runs(desk: Desk, program: str, result: Any) -> None:
+    assert desk.plan(program) == result
+
+
+@pytest.mark.parametrize(("program", "says"), [
+    ('notes.list("note", properties=["name"])[0]["nme"]', "The keys of the rows are: ref, name."),
+    ('notes.get("notes[0]", properties=["name"])["nme"]', "The keys of the rows are: name."),
+    ('calendar.list("event", of="calendars[0]", properties=["start date"])[0]["start date"]'
+     " > datetime.now()", "compare them with datetime.now.*astimezone"),
+    ("nobody_knows", "name 'nobody_knows' is not defined"),
+])  # fmt: skip
+def test_what_goes_wrong_in_a_rehearsal_says_what_to_write(
+    desk: Desk, program: str, says: str
+) -> None:
+    with pytest.raises(ToolError, match=says):
+        desk.plan(program)
+
+
 def test_a_call_of_the_wrong_form_is_shown_the_right_one(desk: Desk) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         desk.ask("run_plan", program='mail.count("message", "inbox")')
@@ -115,8 +144,40 @@ calendar.set(event, properties={"location": "Garden"})
 calendar.get(event, properties=["summary", "location"])
 """)
     assert said == {"summary": "Tea", "location": "Garden"}
-    with pytest.raises(InvalidParameterError, match="names an object by its position"):
-        desk.plan('made = reminders.make("list")\nreminders.move("reminders[0]", to=made)')
+
+
+@pytest.mark.parametrize("at", ["notes[0]", 'folders["Notes"].notes[0]'])
+def test_what_was_at_a_position_is_moved_into_what_the_plan_makes(desk: Desk, at: str) -> None:
+    first = desk.run("notes_get", target=at, properties=["name"])["name"]
+    made = 'made = notes.make("folder", properties={"name": "New"})'
+    moved = desk.plan(f"""{made}
+notes.move({at!r}, to=made)
+[row["name"] for row in notes.list("note", of=made, properties=["name"])]""")
+    assert moved == [first]
+
+
+def test_what_a_plan_took_something_from_can_be_deleted(desk: Desk) -> None:
+    desk.plan("""notes.delete('folders["Notes"].notes[0]')\nnotes.delete('folders["Notes"]')""")
+    names = [row["name"] for row in desk.run("notes_list", element="folder")]
+    assert "Notes" not in names
+
+
+def test_positions_count_without_what_the_plan_deleted(desk: Desk) -> None:
+    names = [row["name"] for row in desk.run("notes_list", element="note")]
+    desk.plan('notes.delete("notes[1]")\nnotes.delete("notes[0]")\nnotes.delete("notes[0]")')
+    assert [row["name"] for row in desk.run("notes_list", element="note")] == names[3:]
+
+
+@pytest.mark.parametrize("program", [
+    'notes.make_note("a")\nnotes.delete("notes[0]")',
+    'made = notes.make("folder")\nnotes.move("notes[0]", to=made)\nnotes.delete("notes[0]")',
+])  # fmt: skip
+def test_a_position_that_the_plan_moves_is_refused_before_anything_runs(
+    desk: Desk, program: str
+) -> None:
+    with pytest.raises(InvalidParameterError, match="A call names an object by its pos"):
+        desk.plan(program)
+    assert not desk.questions
 
 
 def test_a_rehearsal_sees_what_it_changed(desk: Desk) -> None:
@@ -172,7 +233,8 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
 ) -> None:
     monkeypatch.setenv("IAC_DATA", str(tmp_path))
     desk = Desk(policy='[[deny]]\ntool = "notes_delete"')
-    refused = desk.ask("run_plan", program='notes.make_note("a")\nnotes.delete("notes[0]")')
+    program = 'made = notes.make_note("a")\nnotes.delete(made)'
+    refused = desk.ask("run_plan", program=program)
     assert "call 2 of 2" in refused.reason
     assert not [event for event in desk.simulator.events if event.code == "corecrel"]
     with pytest.raises(CallRefusedError, match="denies this call"):

@@ -55,6 +55,7 @@ def play_calls(catalogue: Catalogue, profile: str, *calls: str) -> Played:
             assert isinstance(done, CompletedCall)
             outcome = done.outcome
             state, said = (outcome.state, outcome.says) if outcome else ("", "")
+            said = f"{said} {done.note}"
         except ToolError as error:
             state, said = "failed", str(error)
     seconds = simulator.waited - start
@@ -71,7 +72,8 @@ def find_faults(app: str, friendly: Played, hard: Played) -> list[str]:
     faults = []
     if hard.state != friendly.state and not (known or hard.state == "confirmed"):
         faults.append(f"{hard.state or 'a plain answer'} ({hard.said}), no known case is named")
-    if hard.state == "confirmed" and friendly.differences and not hard.differences:
+    in_vain = friendly.differences and not hard.differences
+    if hard.state == "confirmed" and in_vain and not known:
         faults.append("confirmed, and nothing changed")
     if hard.fewer > max(friendly.fewer, 0):
         faults.append("an object is lost")

@@ -14,6 +14,7 @@ from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.field import field_rows
 from iac_simulator import Simulator
 
 # A thousand calls over the same lines, which other tests count.
@@ -76,6 +77,15 @@ def test_an_example_on_a_hard_mac_comes_out_the_same_or_says_why(name: str) -> N
     faults = find_faults(CATALOGUE.find_row(name).app.id, friendly, hard)
     reason = read_remainder()["examples"].get(name, "")
     assert bool(faults) == bool(reason), f"{faults}, and {REMAINDER.name} says: {reason}"
+
+
+def test_no_example_sets_what_the_app_refuses() -> None:
+    for app in CATALOGUE.apps.values():
+        plays = [row.get("play", {}) for row in field_rows(app.id, "refusal")]
+        refused = {play["property"] for play in plays if play.get("verb") == "set"}
+        names = [name for name in CATALOGUE.tools if CATALOGUE.find_row(name).app == app]
+        examples = (CATALOGUE.load_operation(name).spec.example for name in names)
+        assert not any(refused & {*one.get("properties", ())} for one in examples)
 
 
 @pytest.mark.stress

@@ -194,12 +194,20 @@ def test_a_failure_in_the_middle_says_what_was_done_and_what_was_not() -> None:
     assert (len(facts["results"]), facts["failed"], facts["not_sent"]) == (1, 2, [3, 4])
 
 
-def test_positions_that_move_are_not_deleted_by_position() -> None:
-    desk = Desk()
+@pytest.mark.parametrize("policy", ["", "preset = 'trusted'\n[[allow]]\ntool = 'notes_*'"])
+def test_positions_mean_what_is_there_before_the_first_call(policy: str) -> None:
+    desk = Desk(policy)
     calls = [{"target": f"accounts[0].folders[0].notes[{at}]"} for at in (0, 1)]
-    with pytest.raises(BatchError, match="Call 2 of 2 failed"):
-        desk.allowed(DELETE, calls)
-    assert desk.names == ["Note 1", "Note 2", "Note 3", "Note 4", "Note 5"]
+    asked = desk.call(DELETE, calls)
+    if isinstance(asked, PendingCall):
+        desk.call(DELETE, calls, token=asked.token, verdict="once")
+    assert desk.names == ["Note 2", "Note 3", "Note 4", "Note 5"]
+
+
+def test_a_text_that_looks_like_a_position_is_kept() -> None:
+    desk = Desk("preset = 'trusted'")
+    desk.call(MAKE, [{"name": "See notes[0]"}, {"name": "notes[1]"}])
+    assert {"See notes[0]", "notes[1]"} <= {*desk.names}
 
 
 def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:

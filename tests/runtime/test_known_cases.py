@@ -120,6 +120,14 @@ def test_a_failure_that_no_row_is_about_is_told_as_before(
     assert "Known case" not in failure(tool, arguments, error=number)
 
 
+def test_what_failed_before_a_change_was_sent_changed_nothing() -> None:
+    """The count of the name fails, and with it the call."""
+    named = {"target": 'notes["Groceries"]', "properties": {"body": "x"}}
+    told = failure("notes_set", named, event="corecnte", error=-609)
+    assert "Nothing was sent." in told
+    assert "unknown whether" not in told
+
+
 def test_an_app_that_is_seen_not_to_run_is_told_of_as_before() -> None:
     world = {**demo_state(), "notes": {**demo_state()["notes"], "@running": False}}
     gate = Gate(KNOWN, Executor(Simulator(list(MODULES.values()), world)), home="/Users/me")

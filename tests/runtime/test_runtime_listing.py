@@ -440,7 +440,10 @@ def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Cata
         app.call("diary_list", element="entry", of='journals["No"]')
     assert caught.value.type == "NOT_FOUND"
     assert 'journals["No"]' in caught.value.message
-    assert 'List them again with diary_list {"element": "journal"}' in caught.value.suggestion
+    assert (
+        'List them again with diary_list {"element": "journal", "limit": 20}'
+        in caught.value.suggestion
+    )
     # The first counts what bears the name.
     assert len(app.sent) == 2
 

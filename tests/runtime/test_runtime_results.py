@@ -230,16 +230,17 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize(("tool", "arguments", "said", "way"), [
     ("diary_get", {"target": 'journals.byId("gone")'},
-     'Diary has no journals.byId("gone") (any more).', 'diary_list {"element": "journal"}'),
+     'Diary has no journals.byId("gone") (any more).',
+     'diary_list {"element": "journal", "limit": 20}'),
     ("diary_get", {"target": 'journals[0].entries["gone"].name'}, 'no journals[0].entries["gone"]',
-     'diary_list {"element": "entry", "of": "journals[0]"}'),
+     'diary_list {"element": "entry", "of": "journals[0]", "limit": 20}'),
     ("diary_set", {"target": "journals[9]", "properties": {"owner": "x"}}, "no journals[9]",
-     'diary_list {"element": "journal"}'),
+     'diary_list {"element": "journal", "limit": 20}'),
     ("diary_delete", {"target": 'entries.byId("gone")'}, 'no entries.byId("gone")',
-     'diary_list {"element": "entry"}'),
+     'diary_list {"element": "entry", "limit": 20}'),
     ("diary_move", {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
      'does not have all of these: entries.byId("gone"), journals[1]',
-     'diary_list {"element": "journal"}'),
+     'diary_list {"element": "journal", "limit": 20}'),
 ])  # fmt: skip
 def test_a_stale_reference_is_named_with_the_way_to_look_again(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], said: str, way: str

@@ -151,6 +151,7 @@ def test_what_a_request_forbids_is_not_led_with(asked: str) -> None:
 
 @pytest.mark.parametrize(("asked", "app"), [
     ("what is the phone number of Ines", "Contacts"), ("show my photos of last summer", "Photos"),
+    ("send a WhatsApp message to Lena", "WhatsApp"),
 ])  # fmt: skip
 def test_an_app_without_tools_is_named_where_a_request_is_for_it(asked: str, app: str) -> None:
     answer = SEARCH.find_pages({"query": asked})

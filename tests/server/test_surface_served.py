@@ -1,6 +1,7 @@
 """The surface of search through a real client: find, then call through the right door."""
 
 import json
+import plistlib
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
 from iac_runtime.serve.stdio import DECLARED, server_identity
+from iac_runtime.tools.app_names import is_name_of, localised_names
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, listing_entry
@@ -287,7 +289,9 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     (folder / "listing.jsonl").write_text("{}\n")
     listed = [json.loads(line) for line in Listings([folder], Choice())()]
     assert {row["name"] for row in listed} == SURFACE
-    assert count_tokens(listed) <= 1500
+    # A client keeps titles and hints for itself and for the person.
+    read = [{k: v for k, v in row.items() if k not in ("title", "annotations")} for row in listed]
+    assert count_tokens(read) <= 780
     assert len(server_identity().instructions.encode()) < 2000
 
 
@@ -366,3 +370,33 @@ def test_an_app_is_found_by_a_part_of_its_name_that_is_its_own(
     assert (found.key if found else None) == meant
     # Whose tools a rule is about is said by its whole name.
     assert catalogue.find_app(said) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Apple Notes", "notes"), ("Notes.app", "notes"), ("the Notes app", "notes"),
+        ("Notizen", "notes"), ("メモ", "notes"), ("COM.APPLE.NOTES", "notes"),
+        ("iCal", "calendar"), ("Apple Kalender", "calendar"), ("iTunes", "music"),
+        ("Erinnerungen", "reminders"), ("Chrome", "google_chrome"), ("Apple", None), ("app", None),
+    ],
+)  # fmt: skip
+def test_an_app_is_found_by_the_names_that_people_use(said: str, meant: str | None) -> None:
+    catalogue = Catalogue([Path(__file__).parents[2] / "generated" / "iac_tools"])
+    found = catalogue.named_app(said)
+    assert (found.key if found else None) == meant
+
+
+def test_a_bundle_says_what_its_app_is_called(tmp_path: Path) -> None:
+    resources = tmp_path / "Diary.app" / "Contents" / "Resources"
+    (resources / "de.lproj").mkdir(parents=True)
+    (resources / "ja.lproj").mkdir()
+    loctable = {"fr": {"CFBundleName": "Journal"}, "LocProvenance": {"fr": 1}, "x": 3}
+    (resources / "InfoPlist.loctable").write_bytes(plistlib.dumps(loctable))
+    line = '/* name */\n"CFBundleDisplayName" = "Tagebuch";\n'
+    (resources / "de.lproj" / "InfoPlist.strings").write_bytes(line.encode("utf-16"))
+    (resources / "ja.lproj" / "InfoPlist.strings").write_bytes(b"\x00 damaged")
+    names = tuple(localised_names(tmp_path / "Diary.app"))
+    assert names == ("Journal", "Tagebuch")
+    assert is_name_of("tagebuch", "com.example.Diary", lambda _id: names)
+    assert not is_name_of("Tag", "com.example.Diary", lambda _id: names)

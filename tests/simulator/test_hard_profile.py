@@ -173,6 +173,34 @@ def test_a_call_that_is_ended_took_no_longer_than_it_might(
     assert notes.simulator.waited == pytest.approx(30, abs=0.1)
 
 
+def test_a_read_adds_nothing(generated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = Notes(
+        generated, monkeypatch, {"play": {"fault": "extra", "of": "note", "property": "name"}}
+    )
+    assert [notes.names(), notes.names()] == [ALL, ALL]
+
+
+def test_an_object_is_found_by_the_name_that_it_is_shown_with(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"fault": "form", "of": "note", "property": "name", "form": "with profile"}
+    notes = Notes(generated, monkeypatch, {"play": form}, {"play": form})
+    (shown, *_) = notes.names()
+    assert shown == "Work — One"
+    assert notes("get", target=f'folders[0].notes["{shown}"].body') != -1728
+    assert notes("get", target='folders[0].notes["One"].body') == -1728
+
+
+def test_all_containers_are_walked_in_one_event_and_not_one_by_one(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = {"fault": "error", "verb": "get", "of": "note", "number": -48}
+    notes = Notes(generated, monkeypatch, {"play": walk | {"needs": "in every container"}})
+    monkeypatch.setattr(notes.simulator._profile, "asked", frozenset())
+    assert notes("get", target="folders[0].notes.name") == ALL
+    assert notes("get", target="folders.notes.name") == -48
+
+
 def test_what_is_late_or_stale_is_there_in_time(
     generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,7 +290,7 @@ def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path,
     if name:
         print_json(any_page(catalogue, name)._asdict())
         return
-    chosen = catalogue.find_app(app) if app else None
+    chosen = catalogue.named_app(app) if app else None
     if app and chosen is None:
         known = ", ".join(sorted(catalogue.apps))
         raise SetupError(f"There are no tools for {app}; there are tools for: {known}.")

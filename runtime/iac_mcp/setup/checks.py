@@ -48,8 +48,8 @@ from iac_runtime.policy.policy_file import load_policy, policy_path, unknown_wor
 from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.status import running_servers
 from iac_runtime.tool import LEVELS
+from iac_runtime.tools.app_names import FOLDERS
 from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
-from iac_runtime.tools.freshness import FOLDERS
 from iac_runtime.tools.freshness import check_freshness as find_stale_tools
 from iac_runtime.tools.own import added_tools
 from iac_runtime.version import VERSION
@@ -440,7 +440,7 @@ def _wanted_apps(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
         return [app for app in catalogue.apps.values() if app.kind == "application"]
     rows: list[AppRow] = []
     for name in names:
-        app = catalogue.find_app(name)
+        app = catalogue.named_app(name)
         if app is None:
             near = near_text(name, sorted(catalogue.apps))
             raise SetupError(f"There are no tools for {quote_text(name)}. {near}".strip())

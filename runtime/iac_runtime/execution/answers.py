@@ -237,14 +237,19 @@ def _failure_error(answer: dict[str, Any], call: SentCall) -> ToolError:
             "LIST_CHANGED", message, "Call again, or ask for fewer items.", retryable=True
         )
     number = answer.get("number")
-    return describe_failure(
+    # The first line of a write comes as it is sent; what failed before it did nothing.
+    is_sent = "step" in answer
+    error = describe_failure(
         number if isinstance(number, int) else None,
         str(answer.get("message", "")),
         answer.get("about"),
         app=call.app,
         command=call.command,
-        writes=call.writes,
+        writes=call.writes and is_sent,
     )
+    if call.writes and not is_sent:
+        error.suggestion = f"Nothing was sent. {error.suggestion}"
+    return error
 
 
 def _error_for_number(number: int, original: str, call: SentCall) -> ToolError:

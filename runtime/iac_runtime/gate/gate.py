@@ -20,6 +20,7 @@ from iac_base.errors import Cancellation, InvalidParameterError, ToolError, Unkn
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
 from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
+from iac_runtime.gate.names import fix_references
 from iac_runtime.gate.planning import fit_to_limit, plan_operation
 from iac_runtime.gate.plans import (
     Call,
@@ -57,6 +58,7 @@ from iac_runtime.tools.tables import parameters_of
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
+    from iac_runtime.gate.handles import RowHandles
 
 
 class _StageTimer:
@@ -134,6 +136,7 @@ class Gate:
         self._opening = threading.Lock()
         self._limiter = limiter
         self._renewed = renewed
+        self.handles: RowHandles | None = None
 
     @property
     def catalogue(self) -> Catalogue | None:
@@ -265,9 +268,10 @@ class Gate:
         if call.calls:
             return plan_calls(
                 call.calls,
-                lambda given: self.plan_call(call._replace(arguments=given, calls=()), tool),
+                lambda given: self.plan_fixed(call._replace(arguments=given, calls=()), tool),
                 self.context.get_or_create(BatchTargetReader),
             )
+        given = call.arguments
         operation = tool.operation
         perform = tool.perform or plan_operation
 
@@ -278,6 +282,7 @@ class Gate:
 
         try:
             try:
+                call = self._with_references(call, tool)
                 plan = plan_arguments(call.arguments)
             except InvalidParameterError:
                 # Needed by what a tool does not take as it came, and by no other.
@@ -288,6 +293,7 @@ class Gate:
                     raise
                 repairs = (*call.repairs, *meant.notes)
                 call = call._replace(arguments=meant.arguments, repairs=repairs)
+                call = self._with_references(call, tool)
                 plan = plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
@@ -295,9 +301,48 @@ class Gate:
                 error.app = error.app or operation.tables.app.name
             suggest_corrected_call(error, call.arguments, tool, plan_arguments)
             raise error from None
-        if not call.repairs:
+        if not call.repairs and call.arguments is given:
             return plan
         return replace(plan, facts=replace(plan.facts, repairs=call.repairs), repaired=call)
+
+    def _with_references(self, call: Call, tool: Tool) -> Call:
+        """Return a call with the references that the handles of rows in it stand for."""
+        if self.handles is None:
+            return call
+        found = self.handles.with_references(call.arguments, tool, call.caller.token_client)
+        return call if found is call.arguments else call._replace(arguments=found)
+
+    def plan_fixed(
+        self,
+        call: Call,
+        tool: Tool | None = None,
+        made: Collection[str] = (),
+        gone: Collection[str] = (),
+    ) -> Plan:
+        """Return the plan of one of several calls: a write names its objects by what stays.
+
+        `made` are references of objects that a call before it makes; what such a call deletes has
+        a reference that ends as one of `gone`. Raises as `call` does.
+        """
+        plan = self.plan_call(call, tool)
+        operation, call = plan.tool.operation, plan.repaired or call
+        if operation is None or plan.facts.is_read_only:
+            return plan
+
+        def list_rows(name: str, given: dict[str, Any]) -> Sequence[Mapping[str, Any]]:
+            given["limit"] += len(gone)
+            reads = Call(name, given, call.caller, raw=True, whole=True, cancel=call.cancel)
+            try:
+                found = self.call(reads, cancel=call.cancel)
+            except ToolError:
+                return ()
+            rows = found.value if isinstance(found, CompletedCall) else ()
+            return [row for row in rows if not str(row["ref"]).endswith(tuple(gone))]
+
+        fixed = call._replace(arguments=fix_references(call.arguments, operation, list_rows, made))
+        if fixed.arguments == call.arguments:
+            return plan
+        return replace(self.plan_call(fixed, plan.tool), repaired=fixed)
 
     def find_tool(self, name: str) -> Tool:
         """Return the tool of a name, or the one that the name stands for.

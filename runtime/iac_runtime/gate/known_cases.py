@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import ErrorType, ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.gate.plans import Plan
+from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
@@ -28,6 +29,9 @@ _VAGUE: Final = frozenset({"EXECUTION_ERROR", "TIMEOUT", "UNKNOWN"})
 
 _WAITS: Final = frozenset({"dialog", "hang"})
 """Faults that end in a time-out, unless they have a number."""
+
+_UNREAD: Final = re.compile(r"could not be read \((-\d+)\)")
+"""How a note of the harness ends that names a property, with the number of the failure."""
 
 _READS: Final = frozenset({"get", "properties", "columns", "list"})
 
@@ -110,17 +114,22 @@ def refuse_known_case(facts: CallFacts, operation: Operation) -> None:
             raise ToolError("NOT_SUPPORTED", says, way, app=app)
 
 
-def describe_gaps(facts: CallFacts, operation: Operation, *, is_empty: bool) -> list[str]:
+def describe_gaps(
+    facts: CallFacts, operation: Operation, notes: Iterable[str], *, is_empty: bool
+) -> list[str]:
     """Return the cases by which an answer may lack something.
 
     A row fits an answer whose line is as it says (`given`); an empty one where it is about the
-    property or the class that was read.
+    property or the class that was read; a part that could not be read by its number in `notes`.
     """
     terms = read_call_terms(facts, operation)
     rows = find_gap_rows(terms.app, facts.line)
     if is_empty and not rows:
         plays = ((row, row.get("play", {})) for row in field_rows(terms.app, "postcondition"))
         rows = [row for row, play in plays if _lacks_thing(play, terms)]
+    numbers = dict.fromkeys(map(int, _UNREAD.findall("\n".join(notes))))
+    why = (find_failure_case(terms, "NOT_FOUND", number) for number in numbers)
+    rows += [row for row in why if row is not None]
     return [describe_case(row) for row in rows]
 
 
@@ -217,8 +226,10 @@ def read_call_terms(facts: CallFacts, operation: Operation | None, tool: str = "
         words |= {step.name for step in steps if isinstance(step, PropertyStep)}
         words |= {"whose" for step in steps if isinstance(step, Whose)}
         words |= {"id" for step in steps if isinstance(step, ById)}
-        words |= {term for name in named[-1:] for term in lineage(name)}
-        owners |= {term for name in named for term in lineage(name)}
+        # A property can be an object, as `windows[0].currentTab` is a tab.
+        held = {*(resolve_steps(steps, tables).classes or ())} - {APPLICATION}
+        words |= {term for name in (*named[-1:], *held) for term in lineage(name)}
+        owners |= {term for name in (*named, *held) for term in lineage(name)}
     commands = {spec.jxa for spec in tables.tools.values() if spec.op == "command"}
     known = standard | _fold_all(commands)
     return CallTerms(event.app, _fold_all(words), _fold_all(owners), known)

@@ -5,19 +5,24 @@ so, and as the pin of a write, of which nothing is then sent.
 
 An id is no proof of what holds the object: Mail finds a message by its id through any mailbox. So
 before a write what holds it is asked for the ids of what it holds.
+
+Of several calls the first moves or renames what the next one means by a position or a name. So
+before them that is looked up, and the calls are made by the reference that a list gives it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import ToolError
+from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.language.raw_event import compose_read, join_reads
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
     ById,
+    ByIndex,
     ByName,
     Compare,
     Event,
@@ -31,8 +36,8 @@ from iac_runtime.language.terms import find_properties, id_property, property_te
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.policy.requests import find_specifiers, lowercase_words
-from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import parse_type
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
+from iac_runtime.types import parse_type, reading_of
 
 Execute = Callable[[Event], AppAnswer]
 
@@ -150,6 +155,73 @@ def sent_if_one(
     answers = execute(counts).value
     refuse(answers)
     return execute(replace(event, pin=(counts, answers)))
+
+
+ListRows = Callable[[str, dict[str, Any]], Sequence[Mapping[str, Any]]]
+"""Answers a call of an app's `list` with its rows; with none where it may not run."""
+
+
+def fix_references(
+    arguments: Mapping[str, Any],
+    operation: Operation,
+    list_rows: ListRows,
+    made: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return arguments in which objects are named by what stays, and not by places in lists.
+
+    What the app has no other name for is left as it is, and what is in an object of `made`.
+    """
+
+    def named(value: Any) -> Any:
+        if isinstance(value, list):
+            return [named(part) for part in value]
+        if any(reference in str(value) for reference in made):
+            return value
+        return _fixed_reference(value, operation.tables, list_rows)
+
+    return {
+        key: named(value) if row is not None and _is_object(row.type, operation.tables) else value
+        for key, value in arguments.items()
+        for row in [operation.spec.params.get(key)]
+    }
+
+
+def _is_object(kind: str, tables: Tables) -> bool:
+    names = [part.name for part in parse_type(kind)]
+    return any(
+        name in tables.classes or reading_of(name) in ("insertion", "object") for name in names
+    )
+
+
+def _fixed_reference(value: Any, tables: Tables, list_rows: ListRows) -> Any:
+    reader = AppReader(tables, strict=False)
+    try:
+        steps = reader.read_reference(value).steps if isinstance(value, str) else ()
+    except InvalidParameterError:
+        return value
+    for at, step in enumerate(steps):
+        classes = resolve_steps(steps[:at], tables).classes
+        if not classes or not isinstance(steps[at - 1], AllElements):
+            continue
+        of = format_reference(steps[: at - 1])
+        asked: dict[str, Any] = {
+            "element": classes[0],
+            "properties": [],
+            **({"of": of} if of else {}),
+        }
+        if isinstance(step, ByIndex) and step.index >= 0:
+            rows = list_rows(f"{tables.key}_list", {**asked, "limit": step.index + 1})
+            rows = rows[step.index :]
+        elif isinstance(step, ByName) and id_property(classes[0], tables) is not None:
+            asked |= {"where": {"name": step.name}, "limit": 2}
+            rows = list_rows(f"{tables.key}_list", asked)
+        else:
+            continue
+        known = reader.read_reference(str(rows[0]["ref"])).steps if len(rows) == 1 else ()
+        if known and isinstance(known[-1], ById | ByName) and known[-1] != step:
+            fixed = format_reference((*known, *steps[at + 1 :]))
+            return _fixed_reference(fixed, tables, list_rows)
+    return value
 
 
 class Holding(NamedTuple):

@@ -363,7 +363,7 @@ def _parse_level(word: str) -> Level:
 
 
 def _bundle_id(catalogue: Catalogue, name: str) -> str:
-    app = catalogue.find_app(name)
+    app = catalogue.named_app(name)
     if app is None:
         near = near_text(name, sorted(catalogue.apps))
         raise SetupError(f"--launch: there are no tools for {quote_text(name)}. {near}".strip())

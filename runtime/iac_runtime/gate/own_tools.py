@@ -21,12 +21,12 @@ OWN: Final = Toolset((__name__,))
 
 AppName = Annotated[str, "The app: its key, name or bundle id, as in list_apps."]
 CallNumber = Annotated[int, limits(minimum=1)]
-ToolName = Annotated[str, "The tool's name, from find_tools."]
-ToolArguments = Annotated[dict[str, Any], "Its arguments, as in its schema."]
+ToolName = Annotated[str, "A tool's name."]
+ToolArguments = Annotated[dict[str, Any], "Its arguments."]
 ManyArguments = Annotated[
     list[dict[str, Any]],
     limits(minItems=1, maxItems=50),
-    "Instead of arguments: a list of the arguments of up to 50 calls, approved together.",
+    "Or the arguments of up to 50 calls, approved together.",
 ]
 
 
@@ -164,10 +164,9 @@ def find_tools(
     level: Level | None = None,
     limit: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
 ) -> None:
-    """Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail,
-    Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts.
-    Returns the details of the best matches (exact schema, an example, which tool calls it),
-    and the names of more tools. Start here.
+    """Find tools for Mac apps (Mail, Notes, Finder, Calendar, ...), any app's windows and menus,
+    and scripts, by what you want to do. Returns the best with an example call, and names of more.
+    Start here. A tool's name as the query explains that tool.
 
     Args:
         query: What to do, as in: unread mails of today
@@ -180,7 +179,7 @@ def find_tools(
 def read_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that only reads (SAFE)."""
+    """Call a tool that only reads, or shows or plays something (SAFE)."""
 
 
 @tool(

@@ -225,10 +225,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             outcome = witness.confirm(answer.value, answer.around, cancel=cancel)
             return found._replace(outcome=outcome)
         is_empty = found.value is None or found.value in ("", [])
-        if is_empty or find_gap_rows(app.id, facts.line):
+        if is_empty or answer.notes or find_gap_rows(app.id, facts.line):
             from iac_runtime.gate.known_cases import describe_gaps
 
-            gaps = describe_gaps(facts, operation, is_empty=is_empty)
+            gaps = describe_gaps(facts, operation, answer.notes, is_empty=is_empty)
             found = found._replace(notes=(*found.notes, *gaps))
         return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
@@ -332,7 +332,7 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         InvalidParameterError: There is no such app; the nearest are named.
     """
     catalogue, name = _require_catalogue(tool, context), call.arguments["app"]
-    app = catalogue.find_app(name)
+    app = catalogue.named_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
         raise InvalidParameterError(f"There is no app {quote_text(name)}.", said=name, known=known)

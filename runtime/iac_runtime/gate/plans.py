@@ -1,7 +1,7 @@
 """A call that was understood: what would run, before anybody has judged it."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -291,6 +291,14 @@ class CallGate(Protocol):
     def find_tool(self, name: str) -> Tool: ...
 
     def plan_call(self, call: Call, tool: Tool | None = None) -> Plan: ...
+
+    def plan_fixed(
+        self,
+        call: Call,
+        tool: Tool | None = None,
+        made: Collection[str] = (),
+        gone: Collection[str] = (),
+    ) -> Plan: ...
 
     def judge_plan(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]: ...
 

@@ -138,7 +138,9 @@ class Postconditions:
             )
         ]
         there, *wanted = look(reads, 0.0) or ({},)
-        if is_gone(there) or (there.get("ok") and wanted and there["value"] != wanted[0]["value"]):
+        if is_gone(there, tables) or (
+            there.get("ok") and wanted and there["value"] != wanted[0]["value"]
+        ):
             return replace(outcome, state="partial", says="it was made, but not where it should be")
         return outcome
 

@@ -40,6 +40,9 @@ _SHIFTING: Final = (
 MOST_SECONDS: Final = 3600
 """The longest time that one call can ask for."""
 
+DETAILS: Final = ("concise", "full")
+"""How a surface tells an answer: in few tokens, or as it is."""
+
 _WHOLE: Final = ("each is shown once", "filtered here")
 """The ends of the harness's remarks of which nothing is missing."""
 
@@ -127,7 +130,7 @@ def without_secret_fields(
 
 
 def extract_call_options(call: Call, tool: Tool) -> Call:
-    """Return a call without `raw`, `confirm`, `timeout`, which are arguments of every app's tool.
+    """Return a call without `raw`, `confirm`, `timeout`, `detail`, which every app's tool takes.
 
     Raises:
         InvalidParameterError: The timeout is no time.
@@ -136,6 +139,9 @@ def extract_call_options(call: Call, tool: Tool) -> Call:
         return call
     rows, given = tool.operation.spec.params, dict(call.arguments)
     ours = [key for key in ("raw", "confirm", "timeout") if key not in rows or not rows[key].code]
+    if given.get("detail") in DETAILS and ("detail" not in rows or not rows["detail"].code):
+        # How the answer is told, which a surface looks at.
+        del given["detail"]
     options: dict[str, Any] = {
         key: given.pop(key) for key in ours if key != "timeout" and isinstance(given.get(key), bool)
     }
@@ -289,7 +295,7 @@ def structured_content(
     declared = set((output or {}).get("properties", ()))
     found: dict[str, Any]
     if isinstance(value, RefText) and ("ref" in declared or "result" not in declared):
-        found = {"ref": str(value)}
+        found = {"ref": value}
     elif isinstance(value, dict) and "result" not in declared:
         found = dict(value)
     else:

@@ -193,12 +193,12 @@ def describe_targets(
         answers = iter(answer)
         seen = [(target, [next(answers) for _ in target.parts]) for target in asked]
         for target, (first, *_) in seen:
-            if is_gone(first) and not target.replaced:
+            if is_gone(first, tables) and not target.replaced:
                 # Nobody is asked about nothing.
                 missing = ToolError("NOT_FOUND", "", app=app, command=facts.tool)
                 raise describe_missing_object(missing, target.reads[0], operation)
         rows = [
-            _describe_target(*one, uncounted=asked is bare and bool(whole.inside))
+            _describe_target(*one, tables, uncounted=asked is bare and bool(whole.inside))
             for one, whole in zip(seen[:OBJECTS], targets, strict=False)
         ]
         shown = [row for described, _ in rows for row in described]
@@ -275,7 +275,7 @@ def _bearers(
     targets = tuple(filter(None, known))
     answers = iter(read(join_reads((read for one in targets for read in one.parts), tables)).value)
     for target in targets:
-        yield from _describe_target(target, [next(answers) for _ in target.parts])[0]
+        yield from _describe_target(target, [next(answers) for _ in target.parts], tables)[0]
 
 
 def _find_targets(
@@ -482,7 +482,7 @@ def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
 
 
 def _describe_target(
-    target: CallTarget, answers: Sequence[Any], *, uncounted: bool = False
+    target: CallTarget, answers: Sequence[Any], tables: Tables, *, uncounted: bool = False
 ) -> tuple[list[TargetDescription], tuple[tuple[str, str], ...]]:
     """Return what was seen of a reference, and what the properties that are set are now."""
     rest = iter(answers)
@@ -493,8 +493,8 @@ def _describe_target(
     ]
     counts = list(zip((words for words, _ in target.inside), rest, strict=True))
     beside = [f"in {', '.join(holders)}"] if holders else []
-    inside = [*_describe_content(counts), *([_NOT_COUNTED] if uncounted else ())]
-    if target.replaced and is_gone(first):
+    inside = [*_describe_content(counts, tables), *([_NOT_COUNTED] if uncounted else ())]
+    if target.replaced and is_gone(first, tables):
         return [], ()
     if not first.get("ok"):
         says = f"{_NOT_READ}: {clean_value(str(first.get('message', '')))}"
@@ -533,12 +533,14 @@ def _plain(value: Any) -> Any:
     return re.sub(r"<[^<>]*>", " ", value) if isinstance(value, str) else value
 
 
-def _describe_content(counts: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+def _describe_content(
+    counts: Sequence[tuple[str, Mapping[str, Any]]], tables: Tables
+) -> Iterator[str]:
     """Yield how much is inside, of each kind that there is."""
     for words, answer in counts:
         value = answer.get("value")
         number = _count_filled(value) if isinstance(value, list) else value
-        if is_gone(answer):
+        if is_gone(answer, tables):
             # No container after all.
             continue
         if not answer.get("ok") or not isinstance(number, int):

@@ -254,7 +254,7 @@ def _find_difference(
         if now.get("ok") and now.get("value") == then["value"]:
             continue
         if not now.get("ok"):
-            return f"{name} no longer exists" if is_gone(now) else f"{name} cannot be read"
+            return f"{name} no longer exists" if is_gone(now, tables) else f"{name} cannot be read"
         row, old = record_of(now), dict(left.values)
         if row is None and not left.counts:
             return f"several objects are like {name}"
@@ -328,13 +328,13 @@ def _later_outcome(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> 
     deed, reference, wanted = row.later
     known = replace(row.outcome, call=row.id, reference=reference)
     if deed == "delete":
-        if is_gone(answer):
+        if is_gone(answer, tables):
             return replace(known, state="confirmed", says="")
         there = "it is there" if answer.get("ok") else "it could not be read"
         return known if known.state == "confirmed" else replace(known, says=there)
     values = record_of(answer)
     if values is None:
-        gone = "it no longer exists" if is_gone(answer) else "it could not be read"
+        gone = "it no longer exists" if is_gone(answer, tables) else "it could not be read"
         return replace(known, state="unknown", says=gone)
     found = outcome_of_values(wanted, [(None, values)], tables)
     if not wanted:

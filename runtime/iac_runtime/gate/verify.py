@@ -99,7 +99,9 @@ class WriteVerification:
                 self._watch = named_for_good(self._watch, answers, self._operation.tables)
             undo = plan_undo(self._watch, answers, self._operation.tables)
             if undo.known and answers:
-                self._loss = find_loss(self._watch, answers) or self._find_rival(answers)
+                self._loss = find_loss(
+                    self._watch, answers, self._operation.tables
+                ) or self._find_rival(answers)
                 undo = Undo(False, self._loss) if self._loss else undo
         if answers is not None and undo.known:
             self._confirms = True
@@ -166,7 +168,7 @@ class WriteVerification:
         if not (self._can_keep and self._confirms):
             return outcome
         if watch.operation == "set" and reads is not None and not self._loss:
-            self._loss = find_loss(watch, reads.before)
+            self._loss = find_loss(watch, reads.before, self._operation.tables)
         if self._loss:
             inverse = Inverse(says=self._loss)
         elif lost and reads is None:

@@ -157,7 +157,7 @@ def _judge_delete(
             return Outcome("unknown", says=_failure_reason(reads))
         return Outcome("unchanged" if left == was else "partial", says=f"{left} of {was} are left")
     if len(reads.after) > 1:
-        there, every = [one for one in reads.after if not is_gone(one)], len(reads.after)
+        there, every = [one for one in reads.after if not is_gone(one, tables)], len(reads.after)
         if not all(one.get("ok") for one in there):
             return Outcome("unknown", says=_failure_reason(reads))
         says = f"{len(there)} of {every} are still there" if there else ""
@@ -166,7 +166,7 @@ def _judge_delete(
     answer = next(iter(reads.after))
     before, after = record_of(reads.before[0]), record_of(answer)
     ref = object_reference(watch, before)
-    if before is not None and is_gone(answer):
+    if before is not None and is_gone(answer, tables):
         return Outcome("confirmed", ref)
     if before is None or after is None:
         return Outcome("unknown", ref, says=_failure_reason(reads))
@@ -202,7 +202,9 @@ def _judge_move(
         return Outcome("confirmed", ref, where)
     if after is None:
         gone = "it is gone from there, and its new place is unknown"
-        return Outcome("unknown", ref, says=gone if is_gone(old) else _failure_reason(reads))
+        return Outcome(
+            "unknown", ref, says=gone if is_gone(old, tables) else _failure_reason(reads)
+        )
     outcome = _judge_remaining(watch, ref, before, after, tables, "it is still where it was")
     moved = found is not None and watch.container is None
     return Outcome("confirmed", ref) if moved else outcome
@@ -228,7 +230,7 @@ def _judge_command(
 ) -> Outcome:
     if watch.known.get("gone"):
         ref = object_reference(watch, record_of(reads.before[0]))
-        if is_gone(reads.after[0]):
+        if is_gone(reads.after[0], tables):
             return Outcome("confirmed", ref)
         return Outcome("unknown", ref, says=_failure_reason(reads) or "it is still there")
     if watch.wanted:

@@ -178,10 +178,10 @@ def _what_stays(watch: ReadBackPlan, reads: SurroundingAnswers) -> str:
     return "; ".join(marks[term][1] for term in wanted if marks[term][0] in str(row.get(term)))
 
 
-def find_loss(watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]]) -> str:
+def find_loss(watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]], tables: Tables) -> str:
     """Return what a write would lose for good by what `watch.look` answered; empty for nothing."""
     reads = zip(watch.losses, answers[len(answers) - len(watch.losses) :], strict=False)
-    lost = (says for says, one in reads if not (is_gone(one) or one.get("value") == 0))
+    lost = (says for says, one in reads if not (is_gone(one, tables) or one.get("value") == 0))
     return next(lost, "")
 
 
@@ -502,7 +502,7 @@ def _undo_delete(
     if before is None:
         return "what it was before could not be read"
     # An app whose trash keeps the id would have found it.
-    if "by" not in known and any(map(is_gone, reads.after)):
+    if "by" not in known and any(is_gone(one, tables) for one in reads.after):
         return _COPIED
     home, by = _original_place(watch, before, tables), known.get("by", watch.ident.term)
     key = before.get(by)

@@ -25,6 +25,7 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import path_identity
+from iac_runtime.tools.field import gone_numbers
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import HTML_TEXT, parse_type
 
@@ -33,7 +34,7 @@ State: TypeAlias = Literal["confirmed", "unchanged", "partial", "unknown"]
 `partial`: in part, or something of a read is missing. `unknown`: it cannot be told."""
 
 GONE: Final = (-1728, -1719, -10006)
-"""What an app answers of an object that is not there."""
+"""What any app answers of an object that is not there; some have a number of their own."""
 
 _TEXT: Final = 120
 """Characters of one value that an outcome shows."""
@@ -190,9 +191,10 @@ def whole_of(answer: Mapping[str, Any], read: Event) -> dict[str, Any] | None:
     return None if row is None else {labels[key]: row[key] for key in row if key in labels}
 
 
-def is_gone(answer: Mapping[str, Any]) -> bool:
-    """Say whether a read was answered by that there is no such object."""
-    return not answer.get("ok") and answer.get("number") in GONE
+def is_gone(answer: Mapping[str, Any], tables: Tables) -> bool:
+    """Say whether a read was answered by that there is no such object, as its app says that."""
+    number = None if answer.get("ok") else answer.get("number")
+    return number in GONE or (number is not None and number in gone_numbers(tables.app.id))
 
 
 def short_value(value: Any, tables: Tables) -> Any:

@@ -25,6 +25,7 @@ from iac_runtime.search.ranking import (
     diversify,
     is_served,
     missing_app,
+    named_missing_app,
     rank_tools,
     spread_apps,
 )
@@ -53,6 +54,9 @@ _FLOOR: Final = 0.85
 
 _SURE: Final = 1.9
 """As much, where the app that the request is for has no tools here."""
+
+_CERTAIN: Final = 1.4
+"""As much of a tool that is DANGEROUS: of 64 requests for one none had less."""
 
 _NEAR: Final = 0.75
 """Of an intent's score, what a tool of the dictionary needs to be for the same."""
@@ -170,7 +174,8 @@ class _OpenIndex:
     def missing_app(self, query: str) -> str:
         """Return the app that a request is for where that has no tools here, else nothing."""
         request = read_request(query, self._is_known, self._nearest_words)
-        return missing_app(request, self._find_apps)
+        named = named_missing_app(request, self._find_apps)
+        return named or missing_app(request, self._find_apps)
 
     def find_hits(
         self, query: str, only: list[str] | None, level: Level | None, limit: int
@@ -178,7 +183,7 @@ class _OpenIndex:
         """Return the tools that serve `query`; `only` are an app's keys, none where it has none."""
         request = read_request(query, self._is_known, self._nearest_words)
         meant = app_hints(request, self._find_apps, self._is_common)
-        if only is None and not is_served(request, meant.values()):
+        if only is None and not (request.terms and is_served(request, meant.values())):
             return []
         if only is None:
             places: Iterable[AppPlace] = self._choose_apps(request, meant)
@@ -207,11 +212,14 @@ class _OpenIndex:
                         strength=max(_FOR_ANY * by_name.strength, said[other.key].strength)
                     )
         offers = rank_tools(request, apps, said, self._worth, wanted)
-        if only is None and offers:
-            named = any(hint.name_stems for hint in meant.values())
-            absent = not named and missing_app(request, self._find_apps)
-            if offers[0].score < (_SURE if absent else _FLOOR):
+        if only is None and not any(hint.name_stems for hint in meant.values()):
+            if named_missing_app(request, self._find_apps):
+                any_app = {one.key for one in self._others}
+                offers = [one for one in offers if one.app in any_app]
+            elif missing_app(request, self._find_apps) and offers and offers[0].score < _SURE:
                 return []
+        if only is None and offers and offers[0].score < _FLOOR:
+            return []
 
         slots = read_slots(query)
 
@@ -223,6 +231,10 @@ class _OpenIndex:
                 )
             )
             kept = [row for row in found if level is None or at_most(row[0].level, level)]
+            if only is None:
+                # What deletes, sends or runs is no guess.
+                sure = (row[0].level != "DANGEROUS" or row[0].score >= _CERTAIN for row in kept)
+                kept = [row for row, is_sure in zip(kept, sure, strict=True) if is_sure]
             return _proven_first(kept)[:limit]
 
         if only is None:

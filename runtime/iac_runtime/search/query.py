@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from math import exp
 from operator import mul
 from pathlib import Path
@@ -95,7 +96,7 @@ _WRITTEN: Final = (
     (re.compile(r"\s>\s"), "menu"),
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
-    (re.compile(r"\S+@\S+\.\w+"), "email address"),
+    (re.compile(r"\S+@\S+\.\w+"), "email recipient"),
     (re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)\b"), "running process app"),
     (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
     (re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\bat \d{1,2}\b"), "oclock"),
@@ -546,18 +547,21 @@ def is_known_word(word: str) -> bool:
 
 
 def request_meaning(words: Iterable[str]) -> RequestMeaning:
-    """Return what words in lower case mean together."""
-    table = _load_vectors()
-    size, places = table.size, [table.places[one] for one in words if one in table.places]
+    """Return what words in lower case mean together, each and with the one before it."""
+    table, said = _load_vectors(), [*words]
+    size, places = table.size, [table.places[one] for one in said if one in table.places]
+    count = len(places)
+    pairs = map("_".join, pairwise(["^", *said]))
+    places += [table.places[one] for one in pairs if one in table.places]
     rows = [table.vectors[place * size : (place + 1) * size] for place in places]
     if not rows:
         return NOTHING
-    said = [sum(column) / len(rows) ** 0.5 for column in zip(*rows, strict=True)]
+    whole = [sum(column) / (count or 1) ** 0.5 for column in zip(*rows, strict=True)]
     found, at = [], 0
     for labels in table.heads.values():
         worth = {}
         for label, base, scale in labels:
-            worth[label] = exp(base + scale * sum(map(mul, said, table.labels[at : at + size])))
+            worth[label] = exp(base + scale * sum(map(mul, whole, table.labels[at : at + size])))
             at += size
         total = sum(worth.values())
         found.append({one: w / total for one, w in worth.items() if w / total >= _KEPT})

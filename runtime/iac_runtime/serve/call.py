@@ -33,6 +33,7 @@ from iac_base.secrets import redact_text, without_secrets
 from iac_base.text import clean_text, escape_hidden, left_out
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.handles import RowHandles
 from iac_runtime.gate.plans import (
     Call,
     CallAnswer,
@@ -59,6 +60,7 @@ from iac_runtime.policy.prompts import (
 )
 from iac_runtime.serve.listing import CALL_SECONDS
 from iac_runtime.serve.protocol import INVALID_PARAMS, ProtocolError
+from iac_runtime.serve.row_text import concise_text
 from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
@@ -247,6 +249,9 @@ THINKING: Final = 300.0
 FIND: Final = "find_tools"
 
 Result = dict[str, Any]
+Handle = Callable[[str], str]
+"""Names a reference in the text of a result."""
+
 Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 """Answers a request of the protocol: its parameters, who sent it, and what ends it."""
 
@@ -278,9 +283,10 @@ def outcome_result(outcome: CompletedCall | RefusedCall) -> Result:
     return _error_result({**facts, "line": escape_hidden(facts.get("line", ""))})
 
 
-def done_result(done: CompletedCall) -> Result:
-    """Return a result as structured content and the same as text, with the JXA line aside.
+def done_result(done: CompletedCall, handle: Handle | None = None) -> Result:
+    """Return a result as structured content and as text, with the JXA line aside.
 
+    The text of what an app answered is short where `handle` names references, else the same.
     `_meta["iac/from"]` names the app whose data it is.
     """
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
@@ -302,11 +308,14 @@ def done_result(done: CompletedCall) -> Result:
         meta["iac/outcome"] = clean_value(done.outcome.facts())
     if done.reasons:
         meta["iac/reasons"] = without_secrets(clean_value(list(done.reasons)))
-    text = json.dumps(content, ensure_ascii=False)
+    if handle is not None and done.app[0]:
+        text = concise_text(content, handle)
+    else:
+        text = json.dumps(content, ensure_ascii=False)
     if left_out(text):
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
-        text = json.dumps(content)
-        content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        text, whole = json.dumps(json.loads(text)), json.dumps(content)
+        content = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     shown = [text_content(text), *map(image_content, done.images)]
     return {"_meta": meta, "content": shown, "isError": False, "structuredContent": content}
 
@@ -430,6 +439,7 @@ class CallMethod:
     ) -> None:
         self._finds = finds
         self._gate = gate
+        self._handles = gate.handles = gate.handles or RowHandles()
         self._catalogue = catalogue
         self._search: ToolSearch | None = None
         self._status = status
@@ -522,7 +532,10 @@ class CallMethod:
         if isinstance(outcome, RefusedCall):
             following = as_call_tool(outcome.next, params["name"], call.tool)
             outcome = replace(outcome, next=following)
-        return outcome_result(outcome)
+        if isinstance(outcome, RefusedCall) or call.arguments.get("detail") == "full":
+            return outcome_result(outcome)
+        app, holder = outcome.app[0], call.caller.token_client
+        return done_result(outcome, lambda text: self._handles.handle_of(text, app, holder))
 
     def pending_questions(self, holder: str) -> list[Question]:
         """Return the questions of a client (`Requester.token_client`) that wait for a person."""

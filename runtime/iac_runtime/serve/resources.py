@@ -192,7 +192,7 @@ def _read_model(address: ResourceAddress, sources: ResourceSources) -> tuple[str
     from iac_runtime.serve.tool_pages import model_text
 
     catalogue = sources.catalogue()
-    app = catalogue.find_app(address.name)
+    app = catalogue.named_app(address.name)
     if app is None:
         near = near_text(address.name, sorted(catalogue.apps))
         raise InvalidParameterError(f"There are no tools for {quote_text(address.name)}.", near)

@@ -219,6 +219,17 @@ class Catalogue:
                 return app
         return None
 
+    def named_app(self, name: str) -> AppRow | None:
+        """Return the app that is called `name` in some language, with its maker, or formerly."""
+        if (found := self.find_app(name)) is not None:
+            return found
+        # Needed by names that no app has here, and by no other.
+        from iac_runtime.tools.app_names import bare_name, is_name_of
+
+        bare = self.find_app(bare_name(name))
+        some = [bare] if bare else [app for app in self.dictionaries if is_name_of(name, app.id)]
+        return some[0] if len(some) == 1 else None
+
     @property
     def dictionaries(self) -> list[AppRow]:
         """The apps whose tools are of a dictionary, and not of App Intents."""
@@ -226,7 +237,7 @@ class Catalogue:
 
     def meant_app(self, name: str) -> AppRow | None:
         """Return the app that somebody means: also by a part of its name that no other app has."""
-        found = self.find_app(name)
+        found = self.named_app(name)
         said = set(name.casefold().split())
         if found is not None or not said:
             return found

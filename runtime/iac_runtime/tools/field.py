@@ -40,6 +40,12 @@ def find_gap_rows(app: str, line: str) -> list[Mapping[str, Any]]:
     ]
 
 
+def gone_numbers(app: str) -> frozenset[int]:
+    """Return the numbers by which the book says that an app answers for what is not there."""
+    plays = (row.get("play", {}) for row in field_rows(app, "hint"))
+    return frozenset(play["number"] for play in plays if play.get("needs") == "gone")
+
+
 def is_doubted(app: str, verb: str, names: Iterable[str]) -> bool:
     """Say whether the book doubts a call that nobody is asked about: it may have no effect."""
     plays = (row.get("play", {}) for row in field_rows(app, "postcondition"))

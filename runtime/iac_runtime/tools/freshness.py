@@ -7,22 +7,15 @@ where the generator may not be installed. Keys of Info.plist: Apple, "Informatio
 import hashlib
 import plistlib
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.text import escape_hidden
+from iac_runtime.tools.app_names import FOLDERS, app_bundles
 from iac_runtime.tools.catalogue import ToolFolder, shipped_folder
 from iac_runtime.tools.lock import read_lock
 
-FOLDERS: Final = (
-    "/System/Applications",
-    "/System/Applications/Utilities",
-    "/Applications",
-    "/Applications/Utilities",
-    "~/Applications",
-    "/System/Library/CoreServices",
-)
 _MOST: Final = 32 * 1024 * 1024
 """Bytes of a dictionary; larger ones are not built either."""
 
@@ -55,19 +48,11 @@ class ScriptableApp(NamedTuple):
 def scriptable_apps(folders: Iterable[str] = FOLDERS) -> list[ScriptableApp]:
     """Return the apps of the folders that have a dictionary file, the first of each bundle id."""
     found: dict[str, ScriptableApp] = {}
-    for path in _app_paths(folders):
+    for path in app_bundles(folders):
         app = _read_app(path)
         if app is not None:
             found.setdefault(app.id.casefold(), app)
     return list(found.values())
-
-
-def _app_paths(folders: Iterable[str]) -> Iterator[Path]:
-    for folder in folders:
-        try:
-            yield from sorted(Path(folder).expanduser().glob("*.app"))
-        except (OSError, RuntimeError):
-            continue
 
 
 def _read_app(path: Path) -> ScriptableApp | None:

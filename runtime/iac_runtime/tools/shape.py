@@ -95,11 +95,13 @@ def listing_entry(tool: Tool) -> dict[str, Any]:
         meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
     return {
         "name": tool.name,
+        "title": tool.name.replace("_", " ").capitalize(),
         "description": tool.purpose,
         "inputSchema": dict(tool.input),
         "annotations": {
             "readOnlyHint": tool.ceiling == "SAFE",
             "destructiveHint": tool.ceiling == "DANGEROUS",
+            "idempotentHint": tool.ceiling == "SAFE",
             "openWorldHint": tool.open_world,
         },
         **({"outputSchema": dict(tool.output)} if tool.output is not None else {}),
