@@ -24,7 +24,7 @@ from iac_base.errors import (
     quote_text,
 )
 from iac_base.files import open_state
-from iac_runtime.language.script_tokens import ScriptPlace
+from iac_base.script_tokens import ScriptPlace
 from iac_runtime.toolkit import (
     Call,
     CallFacts,

@@ -29,7 +29,7 @@ from iac_applescript.analysis.javascript_tree import last_value, parse
 from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
-from iac_runtime.language.script_tokens import MAX_SCRIPT, ScriptToken, scan_applescript
+from iac_base.script_tokens import MAX_SCRIPT, ScriptToken, scan_applescript
 from iac_runtime.toolkit import check_own
 
 _STRICT: Final = re.compile(r"""\s*["']use strict["']""")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from script_cases import Case
 
 from iac_applescript.analysis.javascript_tree import scan_javascript
-from iac_runtime.language.script_tokens import ScriptToken, scan_applescript
+from iac_base.script_tokens import ScriptToken, scan_applescript
 
 Between = Callable[[random.Random], str]
 

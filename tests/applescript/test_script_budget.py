@@ -10,7 +10,7 @@ from script_calls import data
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer, script_reach
 from iac_applescript.analysis.findings import Language
 from iac_applescript.toolset import ScriptToolset
-from iac_runtime.language.script_tokens import MAX_SCRIPT
+from iac_base.script_tokens import MAX_SCRIPT
 
 TELL = 'tell application "Mail"\n'
 REASON = "takes more steps to judge than IAC follows"

@@ -50,8 +50,8 @@ from iac_applescript.analysis.statement_rules import (
 )
 from iac_applescript.analysis.texts import judge_phrases, judge_script_texts
 from iac_applescript.analysis.vocabulary import UNSEEN, Vocabulary
+from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import is_secret
-from iac_runtime.language.script_tokens import Scan, ScriptToken
 from iac_runtime.tool import Level, highest
 
 Find = Callable[[str], Vocabulary | None]

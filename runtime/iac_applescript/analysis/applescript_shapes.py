@@ -21,7 +21,7 @@ from iac_applescript.analysis.vocabulary import (
     PHRASES,
     Vocabulary,
 )
-from iac_runtime.language.script_tokens import ScriptToken
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}

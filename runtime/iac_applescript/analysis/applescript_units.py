@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 from iac_applescript.analysis import vocabulary as language
 from iac_applescript.analysis.findings import brackets_of, spend
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_phrases
-from iac_runtime.language.script_tokens import ScriptToken
+from iac_base.script_tokens import ScriptToken
 
 _RAW_TYPE: Final = re.compile(r"«class [\w ]{4}»")
 

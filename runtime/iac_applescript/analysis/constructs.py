@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from iac_applescript.analysis.findings import Language
 from iac_applescript.analysis.javascript_tree import iterate_written
-from iac_runtime.language.script_tokens import MAX_SCRIPT, scan_applescript
+from iac_base.script_tokens import MAX_SCRIPT, scan_applescript
 from iac_runtime.tools.field import field_rows
 
 _SPACES: Final = re.compile(r"\s")

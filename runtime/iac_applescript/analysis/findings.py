@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final, Literal, NamedTuple
 
-from iac_runtime.language.script_tokens import ScriptPlace, ScriptToken
+from iac_base.script_tokens import ScriptPlace, ScriptToken
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Effect
 

@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from iac_applescript.analysis.findings import spend
-from iac_runtime.language.script_tokens import (
+from iac_base.script_tokens import (
     MAX_SCRIPT,
     Kind,
     Scan,

@@ -21,7 +21,7 @@ from iac_applescript.analysis.texts import (
     strip_parentheses,
 )
 from iac_applescript.analysis.vocabulary import JUDGED, LEADS, TermUse, Vocabulary
-from iac_runtime.language.script_tokens import ScriptToken
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.policy.verbs import Deed, find_consequences, is_trash_name
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Verb

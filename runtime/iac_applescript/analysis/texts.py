@@ -13,7 +13,7 @@ from iac_applescript.analysis.applescript_units import (
 )
 from iac_applescript.analysis.findings import Findings, spend
 from iac_applescript.analysis.vocabulary import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
-from iac_runtime.language.script_tokens import Scan, ScriptToken
+from iac_base.script_tokens import Scan, ScriptToken
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.language import applescript_tree as tree
-from iac_runtime.language.script_tokens import ScriptToken
 
 Use = Literal["property", "class", "constant", "command"]
 

@@ -6,6 +6,7 @@ Source: AppleScript Language Guide, "Control Statements Reference", "Handler Ref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from iac_base.script_tokens import scan_applescript
 from iac_runtime.language import applescript_tree as tree
 from iac_runtime.language.applescript_expressions import (
     DEEPEST,
@@ -15,7 +16,6 @@ from iac_runtime.language.applescript_expressions import (
     ScriptSyntaxError,
     Terms,
 )
-from iac_runtime.language.script_tokens import scan_applescript
 
 
 class _Parser(ExpressionParser):
