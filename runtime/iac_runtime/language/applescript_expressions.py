@@ -2,7 +2,7 @@
 
 Terms are found inside out, the longest first: those of the app that the nearest `tell` names, of
 Standard Additions, of the language. Sources: AppleScript Language Guide, "Lexical Conventions",
-"Operators Reference" (order of operators), "Reference Forms", "Commands Reference".
+"Operators ObjectReference" (order of operators), "Reference Forms", "Commands ObjectReference".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from iac_runtime.language import applescript_tree as tree
 Use = Literal["property", "class", "constant", "command"]
 
 
-class Term(NamedTuple):
+class ScriptTerm(NamedTuple):
     """A word: of a class `plural` says how it is spelled, of a command `labels` its parameters."""
 
     use: Use
@@ -28,7 +28,7 @@ class Term(NamedTuple):
 class Terms:
     """The words of a dictionary by their spelling; `longest` is the most words that one has."""
 
-    words: Mapping[str, tuple[Term, ...]]
+    words: Mapping[str, tuple[ScriptTerm, ...]]
     longest: int
 
 
@@ -153,9 +153,9 @@ class ExpressionParser:
 
     # ---- terms
 
-    def find_term(self, *uses: Use) -> tuple[Term, int] | None:
+    def find_term(self, *uses: Use) -> tuple[ScriptTerm, int] | None:
         """Return the longest term here that has one of these uses, and how many words it has."""
-        best: tuple[Term, int] | None = None
+        best: tuple[ScriptTerm, int] | None = None
         for terms in reversed(self.sight):
             words: list[str] = []
             for count in range(1, terms.longest + 1):
@@ -180,14 +180,14 @@ class ExpressionParser:
 
     # ---- expressions, loosest first
 
-    def read_operand(self, labels: tuple[str, ...]) -> tree.Node:
+    def read_operand(self, labels: tuple[str, ...]) -> tree.SyntaxNode:
         outer, self.labels = self.labels, labels
         try:
             return self.read_expression()
         finally:
             self.labels = outer
 
-    def read_labeled_chain(self, labels: tuple[str, ...]) -> tree.Node:
+    def read_labeled_chain(self, labels: tuple[str, ...]) -> tree.SyntaxNode:
         outer, self.labels = self.labels, labels
         try:
             return self.read_chain()
@@ -199,7 +199,7 @@ class ExpressionParser:
         found = (label for label in self.labels if self.is_next(*label.split()))
         return max(found, key=len, default="")
 
-    def read_expression(self, above: int = 0) -> tree.Node:
+    def read_expression(self, above: int = 0) -> tree.SyntaxNode:
         self.depth += 1
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
@@ -207,17 +207,17 @@ class ExpressionParser:
         while (rank := _LOOSE.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word()
             self.at += 1
-            left = tree.Operation(start, operator, (left, self.read_expression(rank)))
+            left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
         self.depth -= 1
         return left
 
-    def read_not(self) -> tree.Node:
+    def read_not(self) -> tree.SyntaxNode:
         start = self.token.start
         if self.accept("not"):
-            return tree.Operation(start, "not", (self.read_not(),))
+            return tree.OperatorForm(start, "not", (self.read_not(),))
         return self.read_comparison()
 
-    def read_comparison(self) -> tree.Node:
+    def read_comparison(self) -> tree.SyntaxNode:
         left = self.read_coercion()
         while True:
             start = self.token.start
@@ -229,35 +229,35 @@ class ExpressionParser:
             if found is None or self.at_label():
                 return left
             self.at += len(found)
-            left = tree.Operation(start, _COMPARED[found], (left, self.read_coercion()))
+            left = tree.OperatorForm(start, _COMPARED[found], (left, self.read_coercion()))
 
-    def read_coercion(self) -> tree.Node:
+    def read_coercion(self) -> tree.SyntaxNode:
         left = self.read_arithmetic(0)
         while self.is_next("as") and not self.at_label():
             start = self.token.start
             self.at += 1
-            left = tree.Operation(start, "as", (left, self.read_arithmetic(0)))
+            left = tree.OperatorForm(start, "as", (left, self.read_arithmetic(0)))
         return left
 
-    def read_arithmetic(self, above: int) -> tree.Node:
+    def read_arithmetic(self, above: int) -> tree.SyntaxNode:
         left = self.read_signed()
         while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
             right = self.read_arithmetic(rank if operator != "^" else rank - 1)
-            left = tree.Operation(start, operator, (left, right))
+            left = tree.OperatorForm(start, operator, (left, right))
         return left
 
-    def read_signed(self) -> tree.Node:
+    def read_signed(self) -> tree.SyntaxNode:
         start = self.token.start
         if self.accept("-"):
-            return tree.Operation(start, "negative", (self.read_arithmetic(3),))
+            return tree.OperatorForm(start, "negative", (self.read_arithmetic(3),))
         self.accept("+")
         return self.read_chain()
 
     # ---- references
 
-    def read_chain(self, *, inside: bool = False) -> tree.Node:
+    def read_chain(self, *, inside: bool = False) -> tree.SyntaxNode:
         """Read a reference; `inside` another one a filter is left to the outer one."""
         value = self.read_primary()
         while True:
@@ -276,7 +276,7 @@ class ExpressionParser:
             else:
                 return value
 
-    def read_selector(self, start: int, owner: tree.Node) -> tree.Node:
+    def read_selector(self, start: int, owner: tree.SyntaxNode) -> tree.SyntaxNode:
         """Read a call of Objective-C: the parts of its name, each with an argument."""
         name, arguments = "", []
         while self.token.kind in ("word", "quoted") and self.word(1) == ":":
@@ -285,24 +285,26 @@ class ExpressionParser:
             arguments.append(self.read_signed() if self.word() == "-" else self.read_primary())
         return tree.HandlerCall(start, name, tuple(arguments), (), owner)
 
-    def read_filter(self, value: tree.Node, start: int) -> tree.Node:
+    def read_filter(self, value: tree.SyntaxNode, start: int) -> tree.SyntaxNode:
         self.accept("it")
         if isinstance(value, tree.Grouped):
             return replace(value, inner=self.read_filter(value.inner, start))
-        if isinstance(value, tree.Member) and isinstance(value.within, tree.Member | tree.Element):
+        if isinstance(value, tree.Member) and isinstance(
+            value.within, tree.Member | tree.ElementForm
+        ):
             return replace(value, within=self.read_filter(value.within, start))
-        if not isinstance(value, tree.Element):
+        if not isinstance(value, tree.ElementForm):
             if not isinstance(value, tree.Member) or not isinstance(value.name, tree.TermName):
                 raise self.error(f"Expected end of line but found {self.found()}.")
-            value = tree.Element(value.start, value.name.term, "every", (), value.within)
+            value = tree.ElementForm(value.start, value.name.term, "every", (), value.within)
         test = self.read_expression()
         every = replace(value, form="every", keys=())
-        filtered = tree.Element(start, value.term, "whose", (test,), every)
+        filtered = tree.ElementForm(start, value.term, "whose", (test,), every)
         if value.form == "every":
             return filtered
         return replace(value, within=filtered, term="")
 
-    def read_primary(self) -> tree.Node:
+    def read_primary(self) -> tree.SyntaxNode:
         token, word = self.token, self.word()
         start = token.start
         if token.kind == "string":
@@ -330,7 +332,7 @@ class ExpressionParser:
                 return self.read_call(start, word)
         return self.read_term(start)
 
-    def read_bracketed(self, start: int) -> tree.Node:
+    def read_bracketed(self, start: int) -> tree.SyntaxNode:
         outer, self.labels = self.labels, ()
         try:
             if self.accept("("):
@@ -343,9 +345,9 @@ class ExpressionParser:
             self.labels = outer
         raise self.error(f"Expected expression but found {self.found()}.")
 
-    def read_braces(self, start: int) -> tree.Node:
-        items: list[tree.Node] = []
-        fields: list[tuple[str, tree.Node]] = []
+    def read_braces(self, start: int) -> tree.SyntaxNode:
+        items: list[tree.SyntaxNode] = []
+        fields: list[tuple[str, tree.SyntaxNode]] = []
         while not self.accept("}"):
             found = self.find_term("property", "class", "constant", "command")
             count = found[1] if found else 1
@@ -359,7 +361,7 @@ class ExpressionParser:
                 self.expect(",")
         return tree.RecordOf(start, tuple(fields)) if fields else tree.ListOf(start, tuple(items))
 
-    def read_call(self, start: int, name: str) -> tree.Node:
+    def read_call(self, start: int, name: str) -> tree.SyntaxNode:
         if not self.accept("("):
             if name in self.labeled:
                 return self.read_labeled(start, name)
@@ -373,9 +375,9 @@ class ExpressionParser:
         self.labels = outer
         return tree.HandlerCall(start, name, tuple(arguments))
 
-    def read_labeled(self, start: int, name: str) -> tree.Node:
+    def read_labeled(self, start: int, name: str) -> tree.SyntaxNode:
         labels: list[str] = []
-        arguments: list[tree.Node] = []
+        arguments: list[tree.SyntaxNode] = []
         outer, self.labels = self.labels, tuple(PREPOSITIONS | {"with", "without"})
         while (word := self.word()) in PREPOSITIONS or word in ("of", "in", "with", "without"):
             self.at += 1
@@ -394,7 +396,7 @@ class ExpressionParser:
         self.labels = outer
         return tree.HandlerCall(start, name, tuple(arguments), tuple(labels))
 
-    def read_term(self, start: int) -> tree.Node:
+    def read_term(self, start: int) -> tree.SyntaxNode:
         found = self.find_term("command", "property", "class", "constant")
         if found is None:
             return self.read_call(start, self.take_name())
@@ -406,7 +408,7 @@ class ExpressionParser:
         if as_class is not None and as_class[1] == count:
             before, self.at = self.at, self.at + count
             element = self.read_element(start, as_class[0])
-            if isinstance(element, tree.Element) or term.use == "class":
+            if isinstance(element, tree.ElementForm) or term.use == "class":
                 return element
             self.at = before
         self.at += count
@@ -414,20 +416,20 @@ class ExpressionParser:
             return tree.Member(start, tree.TermName(start, "property", term.term), None)
         return tree.TermName(start, "constant", term.term)
 
-    def read_element(self, start: int, term: Term) -> tree.Node:
+    def read_element(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
         """Read what picks elements behind the name of their class; the class itself without."""
         token, word = self.token, self.word()
         if self.word() in ("id", "named", "index"):
             self.at += 1
             form = {"named": "name"}.get(word, word)
-            return tree.Element(start, term.term, form, (self.read_primary(),))
+            return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
             self.accept("from")
             first = self.read_signed()
             if self.word() not in ("thru", "through", "to"):
-                return tree.Element(start, term.term, "index", (first,))
+                return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
-            return tree.Element(start, term.term, "range", (first, self.read_signed()))
+            return tree.ElementForm(start, term.term, "range", (first, self.read_signed()))
         picks = token.kind in ("number", "string", "quoted") or word == "("
         picks = picks or (token.kind == "word" and word in self.own and not self.at_label())
         picks = picks or (token.kind == "word" and self.is_plain_name() and not self.at_label())
@@ -435,10 +437,10 @@ class ExpressionParser:
             key = self.read_primary()
             if self.word() in ("thru", "through"):
                 self.at += 1
-                return tree.Element(start, term.term, "range", (key, self.read_signed()))
-            return tree.Element(start, term.term, "index", (key,))
+                return tree.ElementForm(start, term.term, "range", (key, self.read_signed()))
+            return tree.ElementForm(start, term.term, "index", (key,))
         if term.plural:
-            return tree.Element(start, term.term, "every")
+            return tree.ElementForm(start, term.term, "every")
         return tree.TermName(start, "class", term.term)
 
     def is_plain_name(self) -> bool:
@@ -449,7 +451,7 @@ class ExpressionParser:
         known = known or any(row[0] == word for row in _COMPARED) or word in ("times", "end", "on")
         return not known and self.find_term("command", "property", "class", "constant") is None
 
-    def read_command(self, start: int, term: Term) -> tree.Node:
+    def read_command(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
@@ -465,8 +467,8 @@ class ExpressionParser:
             direct = self.read_operand(term.labels)
         return tree.CommandCall(start, term.term, direct, self.read_parameters(term.labels))
 
-    def read_parameters(self, labels: tuple[str, ...]) -> tuple[tuple[str, tree.Node], ...]:
-        parameters: list[tuple[str, tree.Node]] = []
+    def read_parameters(self, labels: tuple[str, ...]) -> tuple[tuple[str, tree.SyntaxNode], ...]:
+        parameters: list[tuple[str, tree.SyntaxNode]] = []
         outer, self.labels = self.labels, labels
         while True:
             start, label = self.token.start, self.at_label()
@@ -491,12 +493,12 @@ class ExpressionParser:
 
     # ---- words that begin an operand
 
-    def read_constant(self, start: int) -> tree.Node:
+    def read_constant(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         self.at += 1
         return tree.Value(start, _CONSTANTS[word])
 
-    def read_article(self, start: int) -> tree.Node:
+    def read_article(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         found = self.find_term("command")
         if found is not None and found[1] > 1:
@@ -506,7 +508,7 @@ class ExpressionParser:
             return tree.ReferenceTo(start, self.read_chain())
         return self.read_primary() if word == "the" else self.read_call(start, word)
 
-    def read_application(self, start: int) -> tree.Node:
+    def read_application(self, start: int) -> tree.SyntaxNode:
         if self.token.folded == "application" and self.find_term("class", "property", "command"):
             found = self.find_term("class", "property")
             if found is not None and found[1] > 1:
@@ -517,17 +519,17 @@ class ExpressionParser:
             return tree.Application(start, self.read_primary())
         return tree.TermName(start, "class", "application")
 
-    def read_current(self, start: int) -> tree.Node:
+    def read_current(self, start: int) -> tree.SyntaxNode:
         if self.accept("current", "application"):
             return tree.Name(start, "current application")
         return self.read_term(start)
 
-    def read_missing(self, start: int) -> tree.Node:
+    def read_missing(self, start: int) -> tree.SyntaxNode:
         if self.accept("missing", "value"):
             return tree.Value(start, None)
         return self.read_term(start)
 
-    def read_self(self, start: int) -> tree.Node:
+    def read_self(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         self.at += 1
         if word in ("my", "its"):
@@ -535,7 +537,7 @@ class ExpressionParser:
             return _with_container(self.read_primary(), owner)
         return tree.Name(start, word)
 
-    def read_ordinal(self, start: int) -> tree.Node:
+    def read_ordinal(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         found = word in _ORDINALS and self.word(1)
         self.at += 1
@@ -544,18 +546,18 @@ class ExpressionParser:
             return tree.Name(start, word)
         self.at += term[1]
         key = tree.Value(start, _ORDINALS[word])
-        return tree.Element(start, term[0].term, "index", (key,))
+        return tree.ElementForm(start, term[0].term, "index", (key,))
 
-    def read_numbered(self, start: int) -> tree.Node:
+    def read_numbered(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         self.at += 1
         term = self.find_term("class")
         if term is None:
             raise self.error(f"Expected class name but found {self.found()}.")
         self.at += term[1]
-        return tree.Element(start, term[0].term, "every" if word == "every" else word)
+        return tree.ElementForm(start, term[0].term, "every" if word == "every" else word)
 
-    def read_place(self, start: int) -> tree.Node:
+    def read_place(self, start: int) -> tree.SyntaxNode:
         word = self.word()
         self.at += 1
         if word in ("before", "after"):
@@ -567,7 +569,7 @@ class ExpressionParser:
         return tree.Place(start, word, within)
 
 
-_PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.Node]]] = {
+_PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode]]] = {
     "true": ExpressionParser.read_constant,
     "false": ExpressionParser.read_constant,
     "missing": ExpressionParser.read_missing,
@@ -592,16 +594,16 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.Node]]] = 
 }
 
 
-def _takes_container(value: tree.Node) -> bool:
+def _takes_container(value: tree.SyntaxNode) -> bool:
     return isinstance(
         value,
-        tree.Member | tree.Element | tree.Name | tree.TermName | tree.Place | tree.HandlerCall,
+        tree.Member | tree.ElementForm | tree.Name | tree.TermName | tree.Place | tree.HandlerCall,
     )
 
 
-def _with_container(value: tree.Node, container: tree.Node) -> tree.Node:
+def _with_container(value: tree.SyntaxNode, container: tree.SyntaxNode) -> tree.SyntaxNode:
     """Return a reference with its outermost container: `name of note 1` with `of folder 2`."""
-    if isinstance(value, tree.Member | tree.Element | tree.Place):
+    if isinstance(value, tree.Member | tree.ElementForm | tree.Place):
         inner = container
         if value.within is not None:
             inner = _with_container(value.within, container)

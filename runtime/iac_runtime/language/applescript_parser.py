@@ -1,6 +1,6 @@
 """AppleScript's parser: what the statements of a script are.
 
-Source: AppleScript Language Guide, "Control Statements Reference", "Handler Reference".
+Source: AppleScript Language Guide, "Control Statements ObjectReference", "Handler ObjectReference".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,12 +27,12 @@ class _Parser(ExpressionParser):
         rest = tuple(row for row in body if not isinstance(row, tree.Handler))
         return tree.Script(start, name, rest, handlers)
 
-    def read_block(self, *ends: str) -> tuple[tree.Node, ...]:
+    def read_block(self, *ends: str) -> tuple[tree.SyntaxNode, ...]:
         """Read statements until a line that begins with one of `ends`, which stays."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error("The script is nested too deeply.")
-        statements: list[tree.Node] = []
+        statements: list[tree.SyntaxNode] = []
         self.skip_lines()
         while self.at < len(self.tokens):
             if any(self.is_next(*end.split()) for end in ends):
@@ -51,7 +51,7 @@ class _Parser(ExpressionParser):
             self.at += 1
         self.skip_lines()
 
-    def read_statement(self) -> tree.Node:
+    def read_statement(self) -> tree.SyntaxNode:
         start, word = self.token.start, self.word()
         reader = _STATEMENTS.get(word)
         if word == "with" and self.word(1) not in ("timeout", "transaction"):
@@ -67,7 +67,7 @@ class _Parser(ExpressionParser):
         value = self.read_expression()
         return tree.Evaluate(start, value)
 
-    def read_tell(self, start: int) -> tree.Node:
+    def read_tell(self, start: int) -> tree.SyntaxNode:
         target = self.read_expression()
         before = self.sight
         app = _application_name(target)
@@ -86,10 +86,10 @@ class _Parser(ExpressionParser):
             self.sight = before
         return tree.Tell(start, target, body)
 
-    def read_if(self, start: int) -> tree.Node:
+    def read_if(self, start: int) -> tree.SyntaxNode:
         test = self.read_expression()
         self.accept("then")
-        branches: list[tuple[tree.Node | None, tuple[tree.Node, ...]]] = []
+        branches: list[tuple[tree.SyntaxNode | None, tuple[tree.SyntaxNode, ...]]] = []
         if not self.at_end():
             branches.append((test, (self.read_statement(),)))
             if self.accept("else"):
@@ -106,7 +106,7 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.If(start, tuple(branches))
 
-    def read_repeat(self, start: int) -> tree.Node:
+    def read_repeat(self, start: int) -> tree.SyntaxNode:
         form, variable, values = "ever", "", []
         if self.word() in ("while", "until"):
             form = self.word()
@@ -133,11 +133,11 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.Repeat(start, form, body, variable, tuple(values))
 
-    def read_try(self, start: int) -> tree.Node:
+    def read_try(self, start: int) -> tree.SyntaxNode:
         self.end_line()
         body = self.read_block("on error", "end")
         names: list[tuple[str, str]] = []
-        handler: tuple[tree.Node, ...] = ()
+        handler: tuple[tree.SyntaxNode, ...] = ()
         if self.accept("on", "error"):
             label = ""
             while not self.at_end():
@@ -152,13 +152,13 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.Try(start, body, handler, tuple(names))
 
-    def read_error(self, start: int) -> tree.Node:
+    def read_error(self, start: int) -> tree.SyntaxNode:
         labels = ("number", "partial result", "from", "to")
         starts = self.at_end() or self.word() in ("number", "partial", "from", "to")
         message = None if starts else self.read_operand(labels)
         return tree.Raise(start, message, self.read_parameters(labels))
 
-    def read_set(self, start: int) -> tree.Node:
+    def read_set(self, start: int) -> tree.SyntaxNode:
         outer, self.labels = self.labels, ("to",)
         target = self.read_expression()
         self.labels = outer
@@ -166,29 +166,29 @@ class _Parser(ExpressionParser):
         self.note_own(target)
         return tree.Assign(start, target, self.read_expression())
 
-    def read_copy(self, start: int) -> tree.Node:
+    def read_copy(self, start: int) -> tree.SyntaxNode:
         value = self.read_expression()
         self.expect("to")
         target = self.read_expression()
         self.note_own(target)
         return tree.Assign(start, target, value, copies=True)
 
-    def note_own(self, target: tree.Node) -> None:
+    def note_own(self, target: tree.SyntaxNode) -> None:
         if isinstance(target, tree.Name):
             self.own.add(target.name)
         elif isinstance(target, tree.ListOf):
             for item in target.items:
                 self.note_own(item)
 
-    def read_return(self, start: int) -> tree.Node:
+    def read_return(self, start: int) -> tree.SyntaxNode:
         value = None if self.at_end() else self.read_expression()
         return tree.Leave(start, "return", value)
 
-    def read_exit(self, start: int) -> tree.Node:
+    def read_exit(self, start: int) -> tree.SyntaxNode:
         self.accept("repeat")
         return tree.Leave(start, "exit")
 
-    def read_with(self, start: int) -> tree.Node:
+    def read_with(self, start: int) -> tree.SyntaxNode:
         value = None
         kind = self.word()
         self.at += 1
@@ -201,7 +201,7 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.Within(start, kind, (), body, value)
 
-    def read_considering(self, start: int) -> tree.Node:
+    def read_considering(self, start: int) -> tree.SyntaxNode:
         kind = self.tokens[self.at - 1].folded
         words: list[str] = []
         while not self.at_end():
@@ -214,7 +214,7 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.Within(start, kind, parts, body)
 
-    def read_using(self, start: int) -> tree.Node:
+    def read_using(self, start: int) -> tree.SyntaxNode:
         self.expect("terms", "from")
         target = self.read_expression()
         before, app = self.sight, _application_name(target)
@@ -226,14 +226,14 @@ class _Parser(ExpressionParser):
         self.sight = before
         return tree.Within(start, "using", (), body)
 
-    def read_use(self, start: int) -> tree.Node:
+    def read_use(self, start: int) -> tree.SyntaxNode:
         if self.word() == "script":
             raise ScriptSyntaxError("use script", start, named=True)
         while not self.at_end():
             self.at += 1
         return tree.Within(start, "use", (), ())
 
-    def read_names(self, start: int) -> tree.Node:
+    def read_names(self, start: int) -> tree.SyntaxNode:
         kind = self.tokens[self.at - 1].folded
         names = [self.take_name()]
         while self.accept(","):
@@ -241,13 +241,13 @@ class _Parser(ExpressionParser):
         self.own.update(names)
         return tree.Declare(start, kind, tuple(names))
 
-    def read_property(self, start: int) -> tree.Node:
+    def read_property(self, start: int) -> tree.SyntaxNode:
         name = self.take_name()
         self.own.add(name)
         self.expect(":")
         return tree.Declare(start, "property", (name,), self.read_expression())
 
-    def read_object(self, start: int) -> tree.Node:
+    def read_object(self, start: int) -> tree.SyntaxNode:
         name = "" if self.at_end() else self.take_name()
         self.own.add(name)
         self.end_line()
@@ -255,9 +255,9 @@ class _Parser(ExpressionParser):
         self.close()
         return script
 
-    def read_handler(self, start: int) -> tree.Node:
+    def read_handler(self, start: int) -> tree.SyntaxNode:
         name = self.take_name()
-        parameters: list[tree.Node] = []
+        parameters: list[tree.SyntaxNode] = []
         labels: list[str] = []
         if self.accept("("):
             while not self.accept(")"):
@@ -289,7 +289,7 @@ class _Parser(ExpressionParser):
         self.close()
         return tree.Handler(start, name, tuple(parameters), tuple(labels), body)
 
-    def read_pattern(self) -> tree.Node:
+    def read_pattern(self) -> tree.SyntaxNode:
         start = self.token.start
         if self.accept("{"):
             items = []
@@ -300,7 +300,7 @@ class _Parser(ExpressionParser):
         return tree.Name(start, self.take_name())
 
 
-Reader = Callable[[_Parser, int], tree.Node]
+Reader = Callable[[_Parser, int], tree.SyntaxNode]
 
 _STATEMENTS: Final[Mapping[str, Reader]] = {
     "tell": _Parser.read_tell,
@@ -327,9 +327,9 @@ _STATEMENTS: Final[Mapping[str, Reader]] = {
 _Parser.statement_words = frozenset(_STATEMENTS)
 
 
-def _application_name(target: tree.Node) -> str | None:
+def _application_name(target: tree.SyntaxNode) -> str | None:
     """Return the name of the app that a target is in, if it is written down."""
-    while isinstance(target, tree.Member | tree.Element | tree.Grouped):
+    while isinstance(target, tree.Member | tree.ElementForm | tree.Grouped):
         inner = target.inner if isinstance(target, tree.Grouped) else target.within
         if inner is None:
             return None

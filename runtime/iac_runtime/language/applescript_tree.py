@@ -1,7 +1,7 @@
 """The syntax tree of an AppleScript.
 
 Sources: AppleScript Language Guide, "Expressions", "Reference Forms", "Control Statements
-Reference", "Handler Reference".
+ObjectReference", "Handler ObjectReference".
 """
 
 from dataclasses import dataclass, field
@@ -9,28 +9,28 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     """A part of a script; `start` is its place in the text, in characters."""
 
     start: int
 
 
 @dataclass(frozen=True, slots=True)
-class Value(Node):
+class Value(SyntaxNode):
     """A text, a number, or a constant of the language: True, False, None for missing value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(SyntaxNode):
     """A name of the script's own, as compared; `me`, `it` and `result` too."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class TermName(Node):
+class TermName(SyntaxNode):
     """A word of a dictionary or of the language that is no command."""
 
     use: Literal["property", "class", "constant"]
@@ -38,14 +38,14 @@ class TermName(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Application(Node):
+class Application(SyntaxNode):
     """`application "Notes"`; `name` may be reckoned."""
 
-    name: Node
+    name: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class Element(Node):
+class ElementForm(SyntaxNode):
     """An element form: the class, how it is picked, by what, and of which container.
 
     `form`: every, index, name, id, range, some, middle, whose, before, after. Of `whose`,
@@ -54,180 +54,180 @@ class Element(Node):
 
     term: str
     form: str
-    keys: tuple[Node, ...] = ()
-    within: Node | None = None
+    keys: tuple[SyntaxNode, ...] = ()
+    within: SyntaxNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Member(Node):
+class Member(SyntaxNode):
     """A property of something: `name of x`, `x's name`; `within` is None for what is told."""
 
-    name: Node
-    within: Node | None
+    name: SyntaxNode
+    within: SyntaxNode | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Node):
+class Place(SyntaxNode):
     """An insertion place: beginning, end, before or after something."""
 
     where: str
-    within: Node | None
+    within: SyntaxNode | None
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf(Node):
+class ListOf(SyntaxNode):
     """A list."""
 
-    items: tuple[Node, ...]
+    items: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordOf(Node):
+class RecordOf(SyntaxNode):
     """A record."""
 
-    fields: tuple[tuple[str, Node], ...]
+    fields: tuple[tuple[str, SyntaxNode], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Node):
+class OperatorForm(SyntaxNode):
     """An operator and its operands; `as` has the type as the second."""
 
     operator: str
-    operands: tuple[Node, ...]
+    operands: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped(Node):
+class Grouped(SyntaxNode):
     """What stands in parentheses: its value is taken."""
 
-    inner: Node
+    inner: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceTo(Node):
+class ReferenceTo(SyntaxNode):
     """`a reference to x`."""
 
-    target: Node
+    target: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class HandlerCall(Node):
+class HandlerCall(SyntaxNode):
     """A call of a handler: by place (`labels` is empty) or with labels."""
 
     name: str
-    arguments: tuple[Node, ...]
+    arguments: tuple[SyntaxNode, ...]
     labels: tuple[str, ...] = ()
-    owner: Node | None = None
+    owner: SyntaxNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CommandCall(Node):
+class CommandCall(SyntaxNode):
     """A command of a dictionary, with its direct parameter and the others by their labels."""
 
     term: str
-    direct: Node | None
-    parameters: tuple[tuple[str, Node], ...] = ()
+    direct: SyntaxNode | None
+    parameters: tuple[tuple[str, SyntaxNode], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Assign(Node):
+class Assign(SyntaxNode):
     """`set` and `copy`."""
 
-    target: Node
-    value: Node
+    target: SyntaxNode
+    value: SyntaxNode
     copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluate(Node):
+class Evaluate(SyntaxNode):
     """An expression as a statement."""
 
-    value: Node
+    value: SyntaxNode
 
 
 @dataclass(frozen=True, slots=True)
-class Tell(Node):
+class Tell(SyntaxNode):
     """`tell x … end tell`."""
 
-    target: Node
-    body: tuple[Node, ...]
+    target: SyntaxNode
+    body: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class If(Node):
+class If(SyntaxNode):
     """Conditions with what they lead to; the last may be None, for `else`."""
 
-    branches: tuple[tuple[Node | None, tuple[Node, ...]], ...]
+    branches: tuple[tuple[SyntaxNode | None, tuple[SyntaxNode, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(Node):
+class Repeat(SyntaxNode):
     """A loop. `form`: ever, times, while, until, from, in."""
 
     form: str
-    body: tuple[Node, ...]
+    body: tuple[SyntaxNode, ...]
     variable: str = ""
-    values: tuple[Node, ...] = ()
+    values: tuple[SyntaxNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Try(Node):
+class Try(SyntaxNode):
     """`try … on error`; `names` are the variables by their labels, "" for the message."""
 
-    body: tuple[Node, ...]
-    handler: tuple[Node, ...] = ()
+    body: tuple[SyntaxNode, ...]
+    handler: tuple[SyntaxNode, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Raise(Node):
+class Raise(SyntaxNode):
     """`error`."""
 
-    message: Node | None
-    parameters: tuple[tuple[str, Node], ...] = ()
+    message: SyntaxNode | None
+    parameters: tuple[tuple[str, SyntaxNode], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Leave(Node):
+class Leave(SyntaxNode):
     """`return`, `exit` (of a loop) and `continue` of one."""
 
     way: Literal["return", "exit"]
-    value: Node | None = None
+    value: SyntaxNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Within(Node):
+class Within(SyntaxNode):
     """A block that changes how what is in it runs: `with timeout`, `considering`, `ignoring`."""
 
     kind: str
     words: tuple[str, ...]
-    body: tuple[Node, ...]
-    value: Node | None = None
+    body: tuple[SyntaxNode, ...]
+    value: SyntaxNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Declare(Node):
+class Declare(SyntaxNode):
     """`global`, `local`, or `property` with its first value."""
 
     kind: str
     names: tuple[str, ...]
-    value: Node | None = None
+    value: SyntaxNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Handler(Node):
+class Handler(SyntaxNode):
     """A handler: a pattern for each parameter, and their labels where it has some."""
 
     name: str
-    parameters: tuple[Node, ...]
+    parameters: tuple[SyntaxNode, ...]
     labels: tuple[str, ...]
-    body: tuple[Node, ...]
+    body: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Script(Node):
+class Script(SyntaxNode):
     """A script, or a script object with a name."""
 
     name: str
-    body: tuple[Node, ...]
+    body: tuple[SyntaxNode, ...]
     handlers: dict[str, Handler] = field(default_factory=dict)

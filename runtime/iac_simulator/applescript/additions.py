@@ -8,19 +8,24 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from iac_simulator.applescript.values import Record, ScriptError, UnsupportedError, as_number
+from iac_simulator.applescript.values import (
+    AppleScriptError,
+    ScriptRecord,
+    UnsupportedError,
+    as_number,
+)
 
 
 def _read_json(text: str) -> Any:
     try:
         return _script_value(json.loads(text))
     except ValueError:
-        raise ScriptError(-1700, "Can’t make missing value into type list.") from None
+        raise AppleScriptError(-1700, "Can’t make missing value into type list.") from None
 
 
 def _script_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return Record({key.casefold(): _script_value(item) for key, item in value.items()})
+        return ScriptRecord({key.casefold(): _script_value(item) for key, item in value.items()})
     if isinstance(value, list):
         return [_script_value(item) for item in value]
     return as_number(value) if type(value) is int else value

@@ -10,15 +10,15 @@ from iac_runtime.language.applescript_expressions import Terms
 from iac_runtime.tools.tables import Tables
 from iac_simulator.applescript.terms import app_terms, property_names, spell_words
 from iac_simulator.applescript.values import (
+    AppleScriptError,
     AppValue,
     ClassName,
     Constant,
     Date,
+    ObjectReference,
     Path,
-    Record,
-    Reference,
-    ScriptError,
     ScriptObject,
+    ScriptRecord,
 )
 from iac_simulator.dictionary import chain_meaning, enumeration_rows
 from iac_simulator.dispatcher import CURRENT, Dispatcher
@@ -38,16 +38,16 @@ class AppEvents:
         """Return the answer to a request.
 
         Raises:
-            ScriptError: The app refuses, with its number and name.
+            AppleScriptError: The app refuses, with its number and name.
         """
         reply = json.loads(self._send(json.dumps({"op": operation, **body})))
         if "error" in reply:
             number, message = reply["error"]["number"], reply["error"]["message"]
             app = self._tables(body.get("root", {}).get("key", ""))
             said = f"{app.app.name} got an error: {message}" if app else message
-            raise ScriptError(number, said)
+            raise AppleScriptError(number, said)
         if "missing" in reply:
-            raise ScriptError(-2700, reply["missing"])
+            raise AppleScriptError(-2700, reply["missing"])
         return reply["value"]
 
     def _tables(self, key: str) -> Tables | None:
@@ -58,12 +58,12 @@ class AppEvents:
         """Return an app by its name or bundle id.
 
         Raises:
-            ScriptError: -1728: there is none.
+            AppleScriptError: -1728: there is none.
         """
         if name not in self._apps:
             reply = json.loads(self._send(json.dumps({"op": "application", "name": name})))
             if "value" not in reply:
-                raise ScriptError(-1728, f"Can’t get application “{name}”.")
+                raise AppleScriptError(-1728, f"Can’t get application “{name}”.")
             self._apps[name] = AppValue(reply["value"]["key"], reply["value"]["name"])
         return self._apps[name]
 
@@ -71,7 +71,7 @@ class AppEvents:
         """Return the words of an app by its name; None for one that is not there."""
         try:
             tables = self._tables(self.find_app(name).key)
-        except ScriptError:
+        except AppleScriptError:
             return None
         return app_terms(tables) if tables is not None else None
 
@@ -101,7 +101,7 @@ class AppEvents:
         row = tables.classes.get(term) if tables is not None else None
         return ("p", row.plural if row else _camel_case(term) + "s")
 
-    def read(self, reference: Reference) -> Any:
+    def read(self, reference: ObjectReference) -> Any:
         """Return the value of a reference: one event."""
         app, chain = reference.app, reference.chain
         if not chain:
@@ -111,36 +111,38 @@ class AppEvents:
         prop = chain_meaning(tables, chain_from_wire(chain)).prop if tables else None
         return self.from_wire(value, app, prop.type if prop else "")
 
-    def locate(self, finder: AppValue, path: Path, plural: str) -> Reference:
+    def locate(self, finder: AppValue, path: Path, plural: str) -> ObjectReference:
         """Return the Finder's object at a path; `plural` is the list that it is picked from."""
         *folders, last = [name for name in path.path.split("/") if name] or [""]
         chain: list[tuple[str, Any]] = [("p", "startupDisk")]
         for name in folders:
             chain += [("p", "folders"), ("n", name)]
-        return Reference(finder, (*chain, ("p", plural), ("n", last)) if last else tuple(chain))
+        return ObjectReference(
+            finder, (*chain, ("p", plural), ("n", last)) if last else tuple(chain)
+        )
 
-    def aliases(self, reference: Reference, *, listed: bool) -> Any:
+    def aliases(self, reference: ObjectReference, *, listed: bool) -> Any:
         """Return the files that a reference names, of objects that say where they are."""
         found = self.read(reference)
         paths = []
         for item in found if isinstance(found, list) else [found]:
             url = item
-            if isinstance(item, Reference):
+            if isinstance(item, ObjectReference):
                 url = self.read(
-                    Reference(item.app, (*item.chain, self.property_step(item.app, "URL")))
+                    ObjectReference(item.app, (*item.chain, self.property_step(item.app, "URL")))
                 )
             if isinstance(url, str):
                 url = Path(unquote(url.removeprefix("file://")), "alias")
             paths.append(url)
         return paths if listed or len(paths) != 1 else paths[0]
 
-    def write(self, reference: Reference, value: Any) -> None:
+    def write(self, reference: ObjectReference, value: Any) -> None:
         """Set what a reference names: one event."""
         given, modifiers = self.to_wire(value, reference.app), self._modifiers()
         root = _root(reference.app)
         self.ask("set", root=root, chain=reference.chain, value=given, modifiers=modifiers)
 
-    def count(self, reference: Reference) -> int:
+    def count(self, reference: ObjectReference) -> int:
         """Return how many objects a reference names: one event."""
         return int(self.ask("length", root=_root(reference.app), chain=reference.chain))
 
@@ -179,7 +181,7 @@ class AppEvents:
         match value:
             case list():
                 return [self.to_wire(item, app) for item in value]
-            case Record(fields):
+            case ScriptRecord(fields):
                 names = {key: self.property_step(app, key)[1] for key in fields}
                 return {
                     "$": "record",
@@ -193,10 +195,10 @@ class AppEvents:
                 return term
             case AppValue(key):
                 return {"$": "ref", "root": {"key": key}, "v": []}
-            case Reference(owner, chain):
+            case ObjectReference(owner, chain):
                 return {"$": "ref", "root": {"key": owner.key}, "v": [list(s) for s in chain]}
             case ScriptObject():
-                raise ScriptError(-1700, "Can’t make a script into the expected type.")
+                raise AppleScriptError(-1700, "Can’t make a script into the expected type.")
         return value
 
     def from_wire(self, wire: Any, app: AppValue, type_: str = "") -> Any:
@@ -223,14 +225,14 @@ class AppEvents:
                 names = property_names(tables) if tables is not None else {}
                 terms = {jxa: term for term, jxa in names.items()}
                 fields = dict(value or {}).items()
-                return Record(
+                return ScriptRecord(
                     {terms.get(k, spell_words(k)): self.from_wire(v, app) for k, v in fields}
                 )
             case "ref":
                 tables = self._tables(wire["root"]["key"])
                 owner = AppValue(wire["root"]["key"], tables.app.name) if tables else app
                 chain = tuple((kind, key) for kind, key in value or ())
-                return Reference(owner, chain) if chain else owner
+                return ObjectReference(owner, chain) if chain else owner
         return None
 
 

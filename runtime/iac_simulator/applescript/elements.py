@@ -1,6 +1,6 @@
 """Elements and properties of texts, lists, records and dates: the script's own values.
 
-Sources: AppleScript Language Guide, "text", "list", "date" in "Class Reference"; "Reference Forms".
+Sources: AppleScript Language Guide, "text", "list", "date" in "Class ObjectReference"; "Reference Forms".
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from iac_simulator.applescript.values import (
     MONTHS,
+    AppleScriptError,
     ClassName,
     Constant,
     Date,
     Path,
-    Record,
-    ScriptError,
+    ScriptRecord,
     as_integer,
     as_text,
     class_name,
@@ -38,7 +38,7 @@ def parse_date(text: str, like: datetime) -> datetime:
     """Return the date that a text says, read as the English locale does.
 
     Raises:
-        ScriptError: -30720: it says none.
+        AppleScriptError: -30720: it says none.
     """
     plain = " ".join(text.split())
     for form in _DATE_FORMS:
@@ -52,7 +52,7 @@ def parse_date(text: str, like: datetime) -> datetime:
         except ValueError:
             continue
         return datetime.combine(like.date(), time, like.tzinfo)
-    raise ScriptError(-30720, f"Invalid date and time date {text}.")
+    raise AppleScriptError(-30720, f"Invalid date and time date {text}.")
 
 
 def split_text(text: str, delimiters: Sequence[str]) -> list[str]:
@@ -67,13 +67,13 @@ def items_of(value: Any, term: str, delimiters: Sequence[str]) -> list[Any]:
     """Return the elements of a value by their class.
 
     Raises:
-        ScriptError: -1728: it has none of this class.
+        AppleScriptError: -1728: it has none of this class.
     """
     if isinstance(value, list):
         if term in ("item", "anything"):
             return value
         return [item for item in value if _is_of(item, term)]
-    if isinstance(value, Record) and term == "item":
+    if isinstance(value, ScriptRecord) and term == "item":
         return list(value.fields.values())
     if isinstance(value, str):
         if term in ("character", "item", "text"):
@@ -84,7 +84,7 @@ def items_of(value: Any, term: str, delimiters: Sequence[str]) -> list[Any]:
             return re.split(r"\r\n|[\r\n\u2028\u2029]", value)
         if term == "text item":
             return split_text(value, delimiters)
-    raise ScriptError(-1728, f"Can’t get every {term} of {source_text(value)}.")
+    raise AppleScriptError(-1728, f"Can’t get every {term} of {source_text(value)}.")
 
 
 def _is_of(item: Any, term: str) -> bool:
@@ -100,7 +100,7 @@ def pick_element(
     """Return what an element form names in a value of the script's own.
 
     Raises:
-        ScriptError: -1728: there is none; -1700: an index is no number.
+        AppleScriptError: -1728: there is none; -1700: an index is no number.
     """
     items = items_of(value, term, delimiters)
     if form == "every":
@@ -123,8 +123,8 @@ def pick_element(
     raise _missing(value, term, form)
 
 
-def _missing(value: Any, term: str, key: Any) -> ScriptError:
-    return ScriptError(-1728, f"Can’t get {term} {key} of {source_text(value)}.")
+def _missing(value: Any, term: str, key: Any) -> AppleScriptError:
+    return AppleScriptError(-1728, f"Can’t get {term} {key} of {source_text(value)}.")
 
 
 def _index(items: Sequence[Any], key: Any, value: Any, term: str) -> int:
@@ -165,13 +165,13 @@ def property_of(value: Any, name: str) -> Any:
     """Return a property of a value of the script's own.
 
     Raises:
-        ScriptError: -1728: it has none of this name.
+        AppleScriptError: -1728: it has none of this name.
     """
     if name == "class":
         return ClassName(class_name(value))
     if name in ("contents", "it"):
         return value
-    if isinstance(value, Record):
+    if isinstance(value, ScriptRecord):
         key = name.casefold()
         if key in value.fields:
             return value.fields[key]
@@ -185,20 +185,22 @@ def property_of(value: Any, name: str) -> Any:
         return _OF_LIST[name](value)
     elif isinstance(value, Path) and name in ("POSIX path", "name"):
         return value.path if name == "POSIX path" else value.path.rstrip("/").rpartition("/")[2]
-    raise ScriptError(-1728, f"Can’t get {name} of {source_text(value)}.")
+    raise AppleScriptError(-1728, f"Can’t get {name} of {source_text(value)}.")
 
 
 def set_property(value: Any, name: str, given: Any) -> None:
     """Set a property of a record or a date.
 
     Raises:
-        ScriptError: -10006: it has none that can be set.
+        AppleScriptError: -10006: it has none that can be set.
     """
-    if isinstance(value, Record):
+    if isinstance(value, ScriptRecord):
         value.fields[name.casefold()] = given
         return
     if not isinstance(value, Date):
-        raise ScriptError(-10006, f"Can’t set {name} of {source_text(value)} to {as_text(given)}.")
+        raise AppleScriptError(
+            -10006, f"Can’t set {name} of {source_text(value)} to {as_text(given)}."
+        )
     moment = value.moment
     if name == "month":
         term = given.term if isinstance(given, Constant) else None
@@ -216,7 +218,7 @@ def set_property(value: Any, name: str, given: Any) -> None:
         value.moment = datetime.combine(moment.date(), datetime.min.time(), moment.tzinfo)
         value.moment += timedelta(**parts)
     else:
-        raise ScriptError(-10006, f"Can’t set {name} of {source_text(value)}.")
+        raise AppleScriptError(-10006, f"Can’t set {name} of {source_text(value)}.")
 
 
 def _shift_days(moment: datetime, year: int, month: int, day: int) -> datetime:

@@ -20,15 +20,15 @@ from iac_simulator.applescript.elements import (
 from iac_simulator.applescript.values import (
     COMPARISONS,
     OPERATORS,
+    AppleScriptError,
     AppValue,
     ClassName,
     Constant,
     Date,
+    ObjectReference,
     Path,
-    Record,
-    Reference,
-    ScriptError,
     ScriptObject,
+    ScriptRecord,
     UnsupportedError,
     as_boolean,
     as_integer,
@@ -54,7 +54,7 @@ _CONSTANTS: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-_READ: Final = tree.Member | tree.Element
+_READ: Final = tree.Member | tree.ElementForm
 """What is read where its value is wanted; a variable gives the reference that it holds."""
 
 
@@ -71,7 +71,7 @@ NOTHING: Final = object()
 
 
 @dataclass
-class Frame:
+class HandlerFrame:
     """A running handler: its variables, which of them are global, the script it is of."""
 
     script: ScriptObject
@@ -97,15 +97,15 @@ class ExpressionEvaluator:
         self.steps = 0
         self.ignored: frozenset[str] = _IGNORED
         self.delimiters: Any = [""]
-        self.frame = Frame(ScriptObject("", {}, {}), {})
+        self.frame = HandlerFrame(ScriptObject("", {}, {}), {})
         self.told: list[Any] = []
         self.tested: list[bool] = []
 
-    def run_block(self, body: Sequence[tree.Node]) -> None:
+    def run_block(self, body: Sequence[tree.SyntaxNode]) -> None:
         """Carry out statements."""
         raise NotImplementedError
 
-    def assign(self, target: tree.Node, value: Any) -> None:
+    def assign(self, target: tree.SyntaxNode, value: Any) -> None:
         """Give a pattern of names their values."""
         raise NotImplementedError
 
@@ -120,7 +120,7 @@ class ExpressionEvaluator:
     def hold(self, value: Any) -> Any:
         """Return a value if it is not too large to be held."""
         if isinstance(value, str | list) and len(value) > _LARGEST:
-            raise ScriptError(-108, "Out of memory.")
+            raise AppleScriptError(-108, "Out of memory.")
         return value
 
     # ---- names
@@ -157,25 +157,27 @@ class ExpressionEvaluator:
             return owner.values[name]
         if name in _CONSTANTS:
             return _CONSTANTS[name]
-        raise ScriptError(-2753, f"The variable {name} is not defined.")
+        raise AppleScriptError(-2753, f"The variable {name} is not defined.")
 
     def marks(self) -> list[str]:
         return [as_text(mark) for mark in as_list(self.delimiters)]
 
     # ---- expressions
 
-    def value(self, node: tree.Node) -> Any:
+    def value(self, node: tree.SyntaxNode) -> Any:
         """Return the value of an expression: a reference to an app's objects is read."""
         found = self.specify(node)
-        if isinstance(found, Reference) and isinstance(
-            _ungrouped(node), tree.Member | tree.Element
+        if isinstance(found, ObjectReference) and isinstance(
+            _ungrouped(node), tree.Member | tree.ElementForm
         ):
             return self.events.read(found)
         if found is NOTHING:
-            raise ScriptError(-2763, "No result was returned from some part of this expression.")
+            raise AppleScriptError(
+                -2763, "No result was returned from some part of this expression."
+            )
         return found
 
-    def specify(self, node: tree.Node) -> Any:
+    def specify(self, node: tree.SyntaxNode) -> Any:
         """Return what an expression names, without reading it from its app."""
         self.count_step()
         try:
@@ -196,8 +198,8 @@ class ExpressionEvaluator:
     def list_value(self, node: tree.ListOf) -> list[Any]:
         return [self.value(item) for item in node.items]
 
-    def record_value(self, node: tree.RecordOf) -> Record:
-        return Record({key.casefold(): self.value(item) for key, item in node.fields})
+    def record_value(self, node: tree.RecordOf) -> ScriptRecord:
+        return ScriptRecord({key.casefold(): self.value(item) for key, item in node.fields})
 
     def grouped_value(self, node: tree.Grouped) -> Any:
         return self.specify(node.inner)
@@ -205,7 +207,7 @@ class ExpressionEvaluator:
     def reference_value(self, node: tree.ReferenceTo) -> Any:
         return self.specify(node.target)
 
-    def container(self, within: tree.Node | None) -> Any:
+    def container(self, within: tree.SyntaxNode | None) -> Any:
         """Return what something is asked of: what is told, where nothing is written."""
         if within is None:
             return self.told[-1]
@@ -232,7 +234,7 @@ class ExpressionEvaluator:
             holder = self.located(holder)
         if isinstance(holder, Constant) and holder.term == "AppleScript":
             return _CONSTANTS.get(key)
-        if isinstance(holder, AppValue | Reference):
+        if isinstance(holder, AppValue | ObjectReference):
             return self.app_member(holder, key)
         if isinstance(holder, ScriptObject):
             return self.script_member(holder, key)
@@ -243,18 +245,18 @@ class ExpressionEvaluator:
             "class",
             "contents",
         ):
-            raise ScriptError(-1728, f"Can’t get {key} of {source_text(holder)}.")
+            raise AppleScriptError(-1728, f"Can’t get {key} of {source_text(holder)}.")
         return property_of(holder, key)
 
-    def app_member(self, holder: AppValue | Reference, key: str) -> Any:
+    def app_member(self, holder: AppValue | ObjectReference, key: str) -> Any:
         app = holder if isinstance(holder, AppValue) else holder.app
         chain = () if isinstance(holder, AppValue) else holder.chain
         if key == "contents" and self.events.property_step(app, key)[1] != key:
-            return self.events.read(holder) if isinstance(holder, Reference) else holder
-        if key in ("POSIX path", "quoted form", "length") and isinstance(holder, Reference):
+            return self.events.read(holder) if isinstance(holder, ObjectReference) else holder
+        if key in ("POSIX path", "quoted form", "length") and isinstance(holder, ObjectReference):
             value = self.events.read(holder)
             return property_of(value, key)
-        return Reference(app, (*chain, self.events.property_step(app, key)))
+        return ObjectReference(app, (*chain, self.events.property_step(app, key)))
 
     def script_member(self, holder: ScriptObject, key: str) -> Any:
         name = key.casefold()
@@ -265,9 +267,9 @@ class ExpressionEvaluator:
             return holder.globals[name]
         if name == "name" and holder.name:
             return holder.name
-        raise ScriptError(-1728, f"Can’t get {key}.")
+        raise AppleScriptError(-1728, f"Can’t get {key}.")
 
-    def element_value(self, node: tree.Element) -> Any:
+    def element_value(self, node: tree.ElementForm) -> Any:
         if node.term in ("date", "file", "alias", "POSIX file") and node.form in ("index", "name"):
             made = self.made_value(node)
             if made is not None:
@@ -275,23 +277,23 @@ class ExpressionEvaluator:
         if node.form == "whose":
             return self.filtered(node)
         holder = self.located(self.container(node.within))
-        if isinstance(holder, AppValue | Reference):
+        if isinstance(holder, AppValue | ObjectReference):
             app = holder if isinstance(holder, AppValue) else holder.app
             if not node.term or self.events.has_class(app, node.term):
                 return self.app_element(node, app, holder)
-            holder = self.events.read(holder) if isinstance(holder, Reference) else holder
+            holder = self.events.read(holder) if isinstance(holder, ObjectReference) else holder
         keys = [self.value(key) for key in node.keys]
         return pick_element(holder, node.term, node.form, keys, self.marks())
 
     def located(self, value: Any) -> Any:
         """Return a file as the Finder's object inside a `tell` to it; another value as it is."""
         told = self.told[-1]
-        app = told.app if isinstance(told, Reference) else told
+        app = told.app if isinstance(told, ObjectReference) else told
         if isinstance(value, Path) and isinstance(app, AppValue) and app.key == "finder":
             return self.events.locate(app, value, "items")
         return value
 
-    def made_value(self, node: tree.Element) -> Any:
+    def made_value(self, node: tree.ElementForm) -> Any:
         """Return the date or file that a text names; None for an element of an app."""
         key = self.value(node.keys[0])
         if node.term == "date" and isinstance(key, str):
@@ -299,53 +301,55 @@ class ExpressionEvaluator:
         if node.within is None and isinstance(key, str | Path):
             path = key.path if isinstance(key, Path) else key
             app = self.told[-1]
-            if node.term == "file" and isinstance(app, Reference):
+            if node.term == "file" and isinstance(app, ObjectReference):
                 return None
             return Path(posix_path(path), "alias" if node.term == "alias" else "file")
         return None
 
-    def app_element(self, node: tree.Element, app: AppValue, holder: AppValue | Reference) -> Any:
+    def app_element(
+        self, node: tree.ElementForm, app: AppValue, holder: AppValue | ObjectReference
+    ) -> Any:
         chain = () if isinstance(holder, AppValue) else holder.chain
         if node.term:
             chain = (*chain, self.events.elements_step(app, node.term))
         keys = [self.value(key) for key in node.keys]
         match node.form:
             case "every":
-                return Reference(app, chain)
+                return ObjectReference(app, chain)
             case "some" | "middle":
-                return Reference(app, (*chain, ("o", node.form)))
+                return ObjectReference(app, (*chain, ("o", node.form)))
             case "range":
-                return Reference(app, (*chain, ("r", [as_integer(key) for key in keys])))
+                return ObjectReference(app, (*chain, ("r", [as_integer(key) for key in keys])))
             case "id":
-                return Reference(app, (*chain, ("id", keys[0])))
+                return ObjectReference(app, (*chain, ("id", keys[0])))
             case "name":
-                return Reference(app, (*chain, ("n", as_text(keys[0]))))
+                return ObjectReference(app, (*chain, ("n", as_text(keys[0]))))
         key = keys[0]
         if isinstance(key, Path) and app.key == "finder":
             return self.events.locate(app, key, chain[-1][1])
         if isinstance(key, str):
-            return Reference(app, (*chain, ("n", key)))
+            return ObjectReference(app, (*chain, ("n", key)))
         number = as_integer(key)
-        return Reference(app, (*chain, ("i", number - 1 if number > 0 else number)))
+        return ObjectReference(app, (*chain, ("i", number - 1 if number > 0 else number)))
 
-    def filtered(self, node: tree.Element) -> Any:
+    def filtered(self, node: tree.ElementForm) -> Any:
         base = self.specify(node.within) if node.within is not None else None
-        if not isinstance(base, Reference):
-            raise ScriptError(-1728, "Can’t use a filter on a list of the script.")
+        if not isinstance(base, ObjectReference):
+            raise AppleScriptError(-1728, "Can’t use a filter on a list of the script.")
         test = self.test_of(node.keys[0], base.app)
-        return Reference(base.app, (*base.chain, ("w", self.events.fold_test(test))))
+        return ObjectReference(base.app, (*base.chain, ("w", self.events.fold_test(test))))
 
-    def test_of(self, node: tree.Node, app: AppValue) -> dict[str, Any]:
+    def test_of(self, node: tree.SyntaxNode, app: AppValue) -> dict[str, Any]:
         """Return a test of `whose` as requests have it, before it is folded."""
         match node:
             case tree.Grouped(_, inner):
                 return self.test_of(inner, app)
-            case tree.Operation(_, ("and" | "or") as way, parts):
+            case tree.OperatorForm(_, ("and" | "or") as way, parts):
                 tests = [self.test_of(part, app) for part in parts]
                 return _test_record(**{f"_{way}": tests})
-            case tree.Operation(_, "not", (part,)):
+            case tree.OperatorForm(_, "not", (part,)):
                 return _test_record(_not=[self.test_of(part, app)])
-            case tree.Operation(_, sign, (left, right)) if sign in _TESTS:
+            case tree.OperatorForm(_, sign, (left, right)) if sign in _TESTS:
                 chain = self.tested_chain(left, app)
                 if chain is None:
                     chain = self.tested_chain(right, app)
@@ -373,14 +377,14 @@ class ExpressionEvaluator:
             else _test_record(_match=pair)
         )
 
-    def tested_chain(self, node: tree.Node, app: AppValue) -> list[Any] | None:
+    def tested_chain(self, node: tree.SyntaxNode, app: AppValue) -> list[Any] | None:
         """Return the chain from the tested object, if an expression begins at it."""
         match node:
             case tree.Grouped(_, inner):
                 return self.tested_chain(inner, app)
             case tree.Member(_, tree.TermName(_, _, term), within):
                 step = list(self.events.property_step(app, term))
-            case tree.Element(_, term, "every", _, within):
+            case tree.ElementForm(_, term, "every", _, within):
                 step = list(self.events.elements_step(app, term))
             case tree.Name(_, "it"):
                 return []
@@ -395,13 +399,13 @@ class ExpressionEvaluator:
         holder = self.container(node.within)
         if isinstance(holder, AppValue):
             return holder
-        if not isinstance(holder, Reference):
-            raise ScriptError(-1728, f"Can’t get {node.where} of {source_text(holder)}.")
-        return Reference(holder.app, (*holder.chain, ("l", node.where)))
+        if not isinstance(holder, ObjectReference):
+            raise AppleScriptError(-1728, f"Can’t get {node.where} of {source_text(holder)}.")
+        return ObjectReference(holder.app, (*holder.chain, ("l", node.where)))
 
     # ---- operators
 
-    def operation_value(self, node: tree.Operation) -> Any:
+    def operation_value(self, node: tree.OperatorForm) -> Any:
         sign, operands = node.operator, node.operands
         if sign in ("and", "or"):
             left = as_boolean(self.value(operands[0]))
@@ -426,7 +430,7 @@ class ExpressionEvaluator:
             return self.hold(self.joined(left, right))
         return self.reckoned(sign, left, right)
 
-    def running_asked(self, node: tree.Operation) -> bool | None:
+    def running_asked(self, node: tree.OperatorForm) -> bool | None:
         app, asked = node.operands
         named = asked.name if isinstance(asked, tree.Member) else asked
         if not isinstance(named, tree.TermName | tree.Name) or isinstance(app, tree.Value):
@@ -437,11 +441,11 @@ class ExpressionEvaluator:
         holder = self.specify(app)
         if not isinstance(holder, AppValue):
             return None
-        return as_boolean(self.events.read(Reference(holder, (("p", "running"),))))
+        return as_boolean(self.events.read(ObjectReference(holder, (("p", "running"),))))
 
     def coerced(self, value: Any, kind: Any) -> Any:
         term = kind.term if isinstance(kind, ClassName | Constant) else as_text(kind)
-        if isinstance(value, Reference):
+        if isinstance(value, ObjectReference):
             if term in ("alias", "alias list"):
                 return self.events.aliases(value, listed=term != "alias")
             if term in ("text", "string", "Unicode text"):
@@ -461,7 +465,7 @@ class ExpressionEvaluator:
             windows = range(len(left) - len(parts) + 1)
             found = (is_equal(left[i : i + len(parts)], parts, self.ignored) for i in windows)
             return any(found) != negative
-        if isinstance(left, Record) and isinstance(right, Record):
+        if isinstance(left, ScriptRecord) and isinstance(right, ScriptRecord):
             fields = left.fields
             same = (
                 key in fields and is_equal(fields[key], item, self.ignored)
@@ -474,12 +478,12 @@ class ExpressionEvaluator:
         return whole.endswith(part) if sign == "ends" else (part in whole) != negative
 
     def joined(self, left: Any, right: Any) -> Any:
-        if isinstance(left, Record) and isinstance(right, Record):
-            return Record(left.fields | right.fields | left.fields)
-        if isinstance(left, str) and not isinstance(right, list | Record):
+        if isinstance(left, ScriptRecord) and isinstance(right, ScriptRecord):
+            return ScriptRecord(left.fields | right.fields | left.fields)
+        if isinstance(left, str) and not isinstance(right, list | ScriptRecord):
             try:
                 return left + as_text(right)
-            except ScriptError:
+            except AppleScriptError:
                 return [left, right]
         if isinstance(left, str) and isinstance(right, list):
             return left + as_text(right, (self.marks() or [""])[0])
@@ -495,9 +499,11 @@ class ExpressionEvaluator:
         try:
             return as_number(OPERATORS[sign](a, b))
         except ZeroDivisionError:
-            raise ScriptError(-2701, f"Can’t divide {source_text(left)} by zero.") from None
+            raise AppleScriptError(-2701, f"Can’t divide {source_text(left)} by zero.") from None
         except OverflowError:
-            raise ScriptError(-2702, "The result of a numeric operation was too large.") from None
+            raise AppleScriptError(
+                -2702, "The result of a numeric operation was too large."
+            ) from None
 
     # ---- calls
 
@@ -508,20 +514,22 @@ class ExpressionEvaluator:
         arguments = [self.value(argument) for argument in node.arguments]
         if node.name.endswith(":"):
             return call_foundation(node.name, owner, arguments)
-        if isinstance(owner, AppValue | Reference):
+        if isinstance(owner, AppValue | ObjectReference):
             owner = self.frame.script
         script: Any = owner if isinstance(owner, ScriptObject) else self.frame.script
         while script is not None and node.name not in script.handlers:
             script = script.parent
         if script is None:
             said = f"{source_text(owner)} doesn’t understand the “{node.name}” message."
-            raise ScriptError(-1708, said)
+            raise AppleScriptError(-1708, said)
         handler = script.handlers[node.name]
         if node.labels:
             given = dict(zip(node.labels, arguments, strict=True))
             missing = [label for label in handler.labels if label not in given]
             if missing:
-                raise ScriptError(-1701, f"The {missing[0]} parameter is missing for {node.name}.")
+                raise AppleScriptError(
+                    -1701, f"The {missing[0]} parameter is missing for {node.name}."
+                )
             arguments = [given[label] for label in handler.labels]
         return self.call_handler(script, handler, arguments)
 
@@ -529,9 +537,9 @@ class ExpressionEvaluator:
         self, script: ScriptObject, handler: tree.Handler, arguments: Sequence[Any]
     ) -> Any:
         if len(arguments) < len(handler.parameters):
-            raise ScriptError(-1701, f"A parameter is missing for {handler.name}.")
+            raise AppleScriptError(-1701, f"A parameter is missing for {handler.name}.")
         outer, told = self.frame, self.told
-        self.frame, self.told = Frame(script, {}), [script]
+        self.frame, self.told = HandlerFrame(script, {}), [script]
         try:
             for pattern, argument in zip(handler.parameters, arguments, strict=False):
                 if isinstance(pattern, tree.Name):
@@ -542,20 +550,20 @@ class ExpressionEvaluator:
         except LeaveError as left:
             return left.value
         except RecursionError:
-            raise ScriptError(-2706, "Stack overflow.") from None
+            raise AppleScriptError(-2706, "Stack overflow.") from None
         else:
             return self.frame.result
         finally:
             self.frame, self.told = outer, told
 
     def count(self, place: Any) -> int:
-        if isinstance(place, Reference):
+        if isinstance(place, ObjectReference):
             return self.events.count(place)
-        if isinstance(place, Record):
+        if isinstance(place, ScriptRecord):
             return len(place.fields)
         if isinstance(place, str | list):
             return len(place)
-        raise ScriptError(-1700, f"Can’t count {source_text(place)}.")
+        raise AppleScriptError(-1700, f"Can’t count {source_text(place)}.")
 
     def command_value(self, node: tree.CommandCall) -> Any:
         own = _COMMANDS.get(node.term)
@@ -564,27 +572,29 @@ class ExpressionEvaluator:
         direct: Any = None
         if node.direct is not None:
             direct = self.specify(node.direct)
-        elif isinstance(self.told[-1], Reference):
+        elif isinstance(self.told[-1], ObjectReference):
             direct = self.told[-1]
         named = {label: self.parameter(value) for label, value in node.parameters}
         told = self.told[-1]
-        app = told.app if isinstance(told, Reference) else told
-        if isinstance(direct, Reference) and not isinstance(app, AppValue):
+        app = told.app if isinstance(told, ObjectReference) else told
+        if isinstance(direct, ObjectReference) and not isinstance(app, AppValue):
             app = direct.app
         if isinstance(direct, AppValue):
             app, direct = direct, None
         if isinstance(direct, list):
-            direct = [self.value(item) if isinstance(item, tree.Node) else item for item in direct]
+            direct = [
+                self.value(item) if isinstance(item, tree.SyntaxNode) else item for item in direct
+            ]
         if not isinstance(app, AppValue):
             app = OSASCRIPT
         answer = self.events.call(app, node.term, direct, named)
         wanted = named.get("as")
         return self.coerced(answer, wanted) if isinstance(answer, Path) and wanted else answer
 
-    def parameter(self, node: tree.Node) -> Any:
+    def parameter(self, node: tree.SyntaxNode) -> Any:
         """Return a parameter of a command: a reference goes as it is."""
         value = self.specify(node)
-        if isinstance(value, Reference) and isinstance(_ungrouped(node), tree.Member):
+        if isinstance(value, ObjectReference) and isinstance(_ungrouped(node), tree.Member):
             return self.events.read(value)
         return value
 
@@ -592,7 +602,7 @@ class ExpressionEvaluator:
         if node.direct is None:
             return self.value(tree.Name(node.start, "it"))
         found = self.specify(node.direct)
-        return self.events.read(found) if isinstance(found, Reference) else found
+        return self.events.read(found) if isinstance(found, ObjectReference) else found
 
     def count_command(self, node: tree.CommandCall) -> int:
         direct = node.direct
@@ -605,7 +615,7 @@ class ExpressionEvaluator:
 
     def exists_command(self, node: tree.CommandCall) -> bool:
         found = self.specify(node.direct) if node.direct is not None else self.told[-1]
-        if not isinstance(found, Reference):
+        if not isinstance(found, ObjectReference):
             return True
         return bool(self.events.call(found.app, "exists", found, {}))
 
@@ -640,13 +650,13 @@ class ExpressionEvaluator:
         return random_number(given)
 
 
-def _ungrouped(node: tree.Node) -> tree.Node:
+def _ungrouped(node: tree.SyntaxNode) -> tree.SyntaxNode:
     while isinstance(node, tree.Grouped):
         node = node.inner
     return node
 
 
-def _refuse(_node: tree.Node, what: str) -> Any:
+def _refuse(_node: tree.SyntaxNode, what: str) -> Any:
     raise UnsupportedError(what)
 
 
@@ -667,14 +677,14 @@ _EXPRESSIONS: Final[Mapping[type, Callable[[ExpressionEvaluator, Any], Any]]] = 
     tree.Name: ExpressionEvaluator.name_value,
     tree.TermName: ExpressionEvaluator.term_value,
     tree.Application: ExpressionEvaluator.app_value,
-    tree.Element: ExpressionEvaluator.element_value,
+    tree.ElementForm: ExpressionEvaluator.element_value,
     tree.Member: ExpressionEvaluator.member_value,
     tree.Place: ExpressionEvaluator.place_value,
     tree.ListOf: ExpressionEvaluator.list_value,
     tree.RecordOf: ExpressionEvaluator.record_value,
     tree.Grouped: ExpressionEvaluator.grouped_value,
     tree.ReferenceTo: ExpressionEvaluator.reference_value,
-    tree.Operation: ExpressionEvaluator.operation_value,
+    tree.OperatorForm: ExpressionEvaluator.operation_value,
     tree.HandlerCall: ExpressionEvaluator.handler_value,
     tree.CommandCall: ExpressionEvaluator.command_value,
 }

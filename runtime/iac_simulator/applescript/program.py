@@ -9,7 +9,7 @@ from iac_simulator.applescript.app_events import AppEvents
 from iac_simulator.applescript.statements import Evaluator, has_result
 from iac_simulator.applescript.terms import language_terms
 from iac_simulator.applescript.values import (
-    ScriptError,
+    AppleScriptError,
     UnsupportedError,
     human_text,
     source_text,
@@ -52,7 +52,7 @@ def run_applescript(
     except UnsupportedError as refused:
         start = refused.args[1] if len(refused.args) > 1 else 0
         return ScriptOutcome(None, _refusal(script, str(refused.args[0]), start))
-    except ScriptError as error:
+    except AppleScriptError as error:
         start = error.start or 0
         end = next((at for at in range(start, len(script)) if script[at] in "\r\n"), len(script))
         said = f"execution error: {error.message} ({error.number})"

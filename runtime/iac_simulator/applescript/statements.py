@@ -6,13 +6,18 @@ from typing import Any, Final
 
 from iac_runtime.language import applescript_tree as tree
 from iac_simulator.applescript.elements import pick_element, property_of, set_property
-from iac_simulator.applescript.evaluator import NOTHING, ExpressionEvaluator, Frame, LeaveError
+from iac_simulator.applescript.evaluator import (
+    NOTHING,
+    ExpressionEvaluator,
+    HandlerFrame,
+    LeaveError,
+)
 from iac_simulator.applescript.values import (
+    AppleScriptError,
     Date,
-    Record,
-    Reference,
-    ScriptError,
+    ObjectReference,
     ScriptObject,
+    ScriptRecord,
     UnsupportedError,
     as_boolean,
     as_integer,
@@ -32,7 +37,7 @@ class Evaluator(ExpressionEvaluator):
         """Run a script as osascript does and return its result; `NOTHING` becomes None.
 
         Raises:
-            ScriptError: It failed; with its place.
+            AppleScriptError: It failed; with its place.
             UnsupportedError: It has a construct that is not run.
         """
         made = self.make_script(script, None)
@@ -41,7 +46,7 @@ class Evaluator(ExpressionEvaluator):
         if run is not None:
             given = [list(argv)] if run.parameters else []
             return self.call_handler(made, run, given)
-        self.frame = Frame(made, made.globals)
+        self.frame = HandlerFrame(made, made.globals)
         try:
             self.run_block([row for row in script.body if not _is_declaration(row)])
         except LeaveError as left:
@@ -50,7 +55,7 @@ class Evaluator(ExpressionEvaluator):
 
     def make_script(self, node: tree.Script, parent: ScriptObject | None) -> ScriptObject:
         made = ScriptObject(node.name, {}, node.handlers, parent)
-        outer, self.frame = self.frame, Frame(made, {})
+        outer, self.frame = self.frame, HandlerFrame(made, {})
         for row in node.body:
             if isinstance(row, tree.Declare) and row.kind == "property" and row.value is not None:
                 made.values[row.names[0]] = self.value(row.value)
@@ -61,12 +66,12 @@ class Evaluator(ExpressionEvaluator):
         self.frame = outer
         return made
 
-    def run_block(self, body: Sequence[tree.Node]) -> None:
+    def run_block(self, body: Sequence[tree.SyntaxNode]) -> None:
         for node in body:
             self.count_step()
             try:
                 _STATEMENTS.get(type(node), Evaluator.run_expression)(self, node)
-            except (ScriptError, UnsupportedError) as error:
+            except (AppleScriptError, UnsupportedError) as error:
                 if getattr(error, "start", 0) is None:
                     error.start = node.start  # type: ignore[union-attr]
                 if isinstance(error, UnsupportedError) and len(error.args) == 1:
@@ -82,11 +87,11 @@ class Evaluator(ExpressionEvaluator):
     def run_assign(self, node: tree.Assign) -> None:
         value = self.value(node.value)
         if node.copies:
-            value = copy.deepcopy(value) if isinstance(value, list | Record | Date) else value
+            value = copy.deepcopy(value) if isinstance(value, list | ScriptRecord | Date) else value
         self.assign(node.target, value)
         self.frame.result = value
 
-    def assign(self, target: tree.Node, value: Any) -> None:
+    def assign(self, target: tree.SyntaxNode, value: Any) -> None:
         match target:
             case tree.Name(_, name):
                 self.set_variable(name, value)
@@ -95,39 +100,39 @@ class Evaluator(ExpressionEvaluator):
             case tree.ListOf(_, items):
                 given = as_list(value)
                 if len(given) < len(items):
-                    raise ScriptError(-1728, f"Can’t get item {len(given) + 1} of the list.")
+                    raise AppleScriptError(-1728, f"Can’t get item {len(given) + 1} of the list.")
                 for item, part in zip(items, given, strict=False):
                     self.assign(item, part)
-            case tree.RecordOf(_, fields) if isinstance(value, Record):
+            case tree.RecordOf(_, fields) if isinstance(value, ScriptRecord):
                 for key, item in fields:
                     self.assign(item, property_of(value, key))
             case tree.Place(_, where, within) if where in ("beginning", "end"):
                 self.extend_list(where, within, value)
             case tree.Member(_, tree.TermName(_, _, term), within) if "item delimiters" in term:
                 self.delimiters = value
-            case tree.Member() | tree.Element():
+            case tree.Member() | tree.ElementForm():
                 self.assign_part(target, value)
             case tree.TermName(_, _, term):
                 self.set_variable(term.casefold(), value)
             case _:
-                raise ScriptError(-10006, "Can’t set that.")
+                raise AppleScriptError(-10006, "Can’t set that.")
 
-    def extend_list(self, where: str, within: tree.Node | None, value: Any) -> None:
+    def extend_list(self, where: str, within: tree.SyntaxNode | None, value: Any) -> None:
         holder = self.value(within) if within is not None else None
         if not isinstance(holder, list):
-            raise ScriptError(-10006, f"Can’t set {where} of {source_text(holder)}.")
+            raise AppleScriptError(-10006, f"Can’t set {where} of {source_text(holder)}.")
         self.hold(holder)
         holder.insert(0 if where == "beginning" else len(holder), value)
 
-    def assign_part(self, target: tree.Member | tree.Element, value: Any) -> None:
+    def assign_part(self, target: tree.Member | tree.ElementForm, value: Any) -> None:
         place = self.specify(target)
-        if isinstance(place, Reference):
+        if isinstance(place, ObjectReference):
             self.events.write(place, value)
             return
         holder = self.told[-1] if target.within is None else self.value(target.within)
-        if isinstance(target, tree.Element):
+        if isinstance(target, tree.ElementForm):
             if not isinstance(holder, list):
-                raise ScriptError(-10006, f"Can’t set {target.term} of {source_text(holder)}.")
+                raise AppleScriptError(-10006, f"Can’t set {target.term} of {source_text(holder)}.")
             keys = [self.value(key) for key in target.keys]
             number = as_integer(keys[0]) if keys else 0
             pick_element(holder, target.term, target.form, keys, self.marks())
@@ -191,7 +196,7 @@ class Evaluator(ExpressionEvaluator):
 
     def listed_rounds(self, node: tree.Repeat) -> Iterator[None]:
         place = self.specify(node.values[0])
-        items = self.events.read(place) if isinstance(place, Reference) else place
+        items = self.events.read(place) if isinstance(place, ObjectReference) else place
         if isinstance(items, str):
             items = list(items)
         items = as_list(items)
@@ -206,13 +211,13 @@ class Evaluator(ExpressionEvaluator):
         try:
             self.run_block(node.body)
         except RecursionError:
-            self.handle_error(node, ScriptError(-2706, "Stack overflow."))
-        except ScriptError as error:
+            self.handle_error(node, AppleScriptError(-2706, "Stack overflow."))
+        except AppleScriptError as error:
             del self.told[told:]
             self.frame = frame
             self.handle_error(node, error)
 
-    def handle_error(self, node: tree.Try, error: ScriptError) -> None:
+    def handle_error(self, node: tree.Try, error: AppleScriptError) -> None:
         facts = {
             "": error.message,
             "number": error.number,
@@ -228,7 +233,7 @@ class Evaluator(ExpressionEvaluator):
         given = {label: self.value(value) for label, value in node.parameters}
         message = as_text(self.value(node.message)) if node.message is not None else None
         number = as_integer(given.get("number", -2700))
-        error = ScriptError(number, "An error has occurred." if message is None else message)
+        error = AppleScriptError(number, "An error has occurred." if message is None else message)
         error.partial, error.source = given.get("partial result"), given.get("from")
         error.start = node.start
         raise error
@@ -271,7 +276,7 @@ class Evaluator(ExpressionEvaluator):
             frame.values[name] = value
 
 
-def _is_declaration(node: tree.Node) -> bool:
+def _is_declaration(node: tree.SyntaxNode) -> bool:
     return isinstance(node, tree.Script) or (
         isinstance(node, tree.Declare) and node.kind == "property"
     )

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from iac_runtime.language.applescript_expressions import Term, Terms
+from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
 from iac_runtime.tools.tables import Tables
 from iac_simulator.events import STANDARD_COMMANDS, command_named
 
@@ -38,8 +38,8 @@ def spell_words(name: str) -> str:
     return " ".join(_CAMEL.findall(name)).casefold()
 
 
-def _collect(rows: list[tuple[str, Term]]) -> Terms:
-    words: dict[str, tuple[Term, ...]] = {}
+def _collect(rows: list[tuple[str, ScriptTerm]]) -> Terms:
+    words: dict[str, tuple[ScriptTerm, ...]] = {}
     for spelling, term in rows:
         key = " ".join(spelling.casefold().split())
         words[key] = (*words.get(key, ()), term)
@@ -49,18 +49,22 @@ def _collect(rows: list[tuple[str, Term]]) -> Terms:
 @lru_cache(maxsize=1)
 def language_terms() -> Terms:
     """Return the words of the language itself, and of Standard Additions that it reckons."""
-    rows = [(name, Term("class", name)) for name in _CLASSES]
-    rows += [(f"{name}s", Term("class", name, plural=True)) for name in _CLASSES if name != "class"]
-    rows += [(name, Term("property", name)) for name in _PROPERTIES]
-    rows += [(name, Term("constant", name)) for name in _CONSTANTS]
-    rows += [(name, Term("command", name, labels=labels)) for name, labels in _COMMANDS.items()]
+    rows = [(name, ScriptTerm("class", name)) for name in _CLASSES]
+    rows += [
+        (f"{name}s", ScriptTerm("class", name, plural=True)) for name in _CLASSES if name != "class"
+    ]
+    rows += [(name, ScriptTerm("property", name)) for name in _PROPERTIES]
+    rows += [(name, ScriptTerm("constant", name)) for name in _CONSTANTS]
+    rows += [
+        (name, ScriptTerm("command", name, labels=labels)) for name, labels in _COMMANDS.items()
+    ]
     return _collect(rows)
 
 
 @lru_cache(maxsize=128)
 def app_terms(tables: Tables) -> Terms:
     """Return the words of an app, as AppleScript finds them."""
-    rows: list[tuple[str, Term]] = []
+    rows: list[tuple[str, ScriptTerm]] = []
     real = tables.app.kind == "application"
     commands = dict.fromkeys(STANDARD_COMMANDS) if real else {}
     spellings = {name: spell_words(name) for name in commands}
@@ -71,18 +75,18 @@ def app_terms(tables: Tables) -> Terms:
         command = command_named(tables, name)
         if command is not None and name not in ("get", "set", "count"):
             labels = tuple(spell_words(key) for key in command.params)
-            rows.append((spelling, Term("command", name, labels=labels)))
+            rows.append((spelling, ScriptTerm("command", name, labels=labels)))
     for term, row in tables.classes.items():
-        rows += [(name, Term("class", term)) for name in (term, *row.synonyms)]
+        rows += [(name, ScriptTerm("class", term)) for name in (term, *row.synonyms)]
         prefix, last = term.rpartition(" ")[0], row.plural
         if prefix:
             last = last[len(prefix.replace(" ", "")) :]
-        rows.append((f"{prefix} {last}", Term("class", term, plural=True)))
-        rows += [(prop.term, Term("property", prop.term)) for prop in row.properties]
+        rows.append((f"{prefix} {last}", ScriptTerm("class", term, plural=True)))
+        rows += [(prop.term, ScriptTerm("property", prop.term)) for prop in row.properties]
     for record in tables.records.values():
-        rows += [(prop.term, Term("property", prop.term)) for prop in record.properties]
+        rows += [(prop.term, ScriptTerm("property", prop.term)) for prop in record.properties]
     for enum in tables.enums.values():
-        rows += [(name, Term("constant", name)) for name, _ in enum]
+        rows += [(name, ScriptTerm("constant", name)) for name, _ in enum]
     return _collect(rows)
 
 

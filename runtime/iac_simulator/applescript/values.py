@@ -1,7 +1,7 @@
 """AppleScript's values: what they are, how they are coerced, compared and written.
 
 Numbers, texts, lists and booleans are Python's, None is missing value. Sources: AppleScript
-Language Guide, "Class Reference" (coercions), "Working with Errors" (numbers).
+Language Guide, "Class ObjectReference" (coercions), "Working with Errors" (numbers).
 """
 
 import calendar
@@ -19,7 +19,7 @@ LARGEST: Final = 536_870_911
 """The largest integer; beyond it numbers are real."""
 
 
-class ScriptError(Exception):
+class AppleScriptError(Exception):
     """An error of a script, with its number; `start` is where it arose, once that is known."""
 
     def __init__(self, number: int, message: str) -> None:
@@ -60,7 +60,7 @@ class AppValue(NamedTuple):
     name: str
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """A reference to objects of an app: its chain as requests have it."""
 
     app: AppValue
@@ -75,7 +75,7 @@ class Date:
 
 
 @dataclass
-class Record:
+class ScriptRecord:
     """A record: the values by their labels, in lower case."""
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class ScriptObject:
 
 
 _CLASS_NAMES: Final = {
-    bool: "boolean", int: "integer", float: "real", str: "text", list: "list", Record: "record",
+    bool: "boolean", int: "integer", float: "real", str: "text", list: "list", ScriptRecord: "record",
     Date: "date", Constant: "constant", ClassName: "class", AppValue: "application",
     ScriptObject: "script", type(None): "class",
 }  # fmt: skip
@@ -146,16 +146,16 @@ def posix_path(text: str) -> str:
     return f"/{rest}" if volume == "Macintosh HD" else f"/Volumes/{volume}/{rest}"
 
 
-def cannot_make(value: Any, kind: str) -> ScriptError:
+def cannot_make(value: Any, kind: str) -> AppleScriptError:
     """Return the error of a coercion that fails."""
-    return ScriptError(-1700, f"Can’t make {source_text(value)} into type {kind}.")
+    return AppleScriptError(-1700, f"Can’t make {source_text(value)} into type {kind}.")
 
 
 def as_text(value: Any, delimiter: str = "") -> str:
     """Return a value as text.
 
     Raises:
-        ScriptError: -1700: it has no text.
+        AppleScriptError: -1700: it has no text.
     """
     match value:
         case str():
@@ -191,7 +191,7 @@ def as_number(value: Any) -> float:
     """Return a value as a number; integers out of range become real.
 
     Raises:
-        ScriptError: -1700: it is none.
+        AppleScriptError: -1700: it is none.
     """
     if isinstance(value, list) and len(value) == 1:
         return as_number(value[0])
@@ -213,11 +213,11 @@ def as_integer(value: Any) -> int:
     """Return a value as an integer: halves go to the even neighbour.
 
     Raises:
-        ScriptError: -1700: it is no number.
+        AppleScriptError: -1700: it is no number.
     """
     try:
         return round(as_number(value))
-    except (ScriptError, OverflowError, ValueError):
+    except (AppleScriptError, OverflowError, ValueError):
         raise cannot_make(value, "integer") from None
 
 
@@ -225,7 +225,7 @@ def as_boolean(value: Any) -> bool:
     """Return a value as a boolean.
 
     Raises:
-        ScriptError: -1700: it is none.
+        AppleScriptError: -1700: it is none.
     """
     if isinstance(value, bool):
         return value
@@ -239,7 +239,7 @@ def as_boolean(value: Any) -> bool:
 
 def as_list(value: Any) -> list[Any]:
     """Return a value as a list; one that is no list is its only item."""
-    if isinstance(value, Record):
+    if isinstance(value, ScriptRecord):
         return list(value.fields.values())
     return list(value) if isinstance(value, list) else [value]
 
@@ -248,7 +248,7 @@ def coerce(value: Any, kind: str, delimiter: str) -> Any:
     """Return a value as a class.
 
     Raises:
-        ScriptError: -1700: it cannot be.
+        AppleScriptError: -1700: it cannot be.
     """
     match kind.casefold():
         case "text" | "string" | "unicode text":
@@ -301,7 +301,7 @@ def is_equal(left: Any, right: Any, ignored: frozenset[str]) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         pairs = zip(left, right, strict=False)
         return len(left) == len(right) and all(is_equal(a, b, ignored) for a, b in pairs)
-    if isinstance(left, Record) and isinstance(right, Record):
+    if isinstance(left, ScriptRecord) and isinstance(right, ScriptRecord):
         same = left.fields.keys() == right.fields.keys()
         fields = right.fields
         return same and all(is_equal(v, fields[k], ignored) for k, v in left.fields.items())
@@ -312,7 +312,7 @@ def is_less(left: Any, right: Any, ignored: frozenset[str]) -> bool:
     """Say whether a value comes before another; the right one becomes what the left one is.
 
     Raises:
-        ScriptError: -1700: they cannot be compared.
+        AppleScriptError: -1700: they cannot be compared.
     """
     if isinstance(left, Date) and isinstance(right, Date):
         return left.moment < right.moment
@@ -336,7 +336,7 @@ def source_text(value: Any) -> str:
             return quote_text(value)
         case list():
             return "{" + ", ".join(map(source_text, value)) + "}"
-        case Record(fields):
+        case ScriptRecord(fields):
             return "{" + ", ".join(f"{_label(k)}:{source_text(v)}" for k, v in fields.items()) + "}"
         case Date(moment):
             return f'date "{date_text(moment)}"'
@@ -344,7 +344,7 @@ def source_text(value: Any) -> str:
             return f"{kind} {quote_text(hfs_path(path))}"
         case AppValue(_, name):
             return f"application {quote_text(name)}"
-        case Reference():
+        case ObjectReference():
             return reference_text(value)
         case ScriptObject(name):
             return f"«script {name}»" if name else "«script»"
@@ -359,12 +359,12 @@ def human_text(value: Any) -> str:
     """Return a value as osascript prints it for people."""
     if isinstance(value, list):
         return ", ".join(map(human_text, value))
-    if isinstance(value, Record):
+    if isinstance(value, ScriptRecord):
         return ", ".join(f"{_label(key)}:{human_text(item)}" for key, item in value.fields.items())
     return value if isinstance(value, str) else source_text(value)
 
 
-def reference_text(reference: Reference) -> str:
+def reference_text(reference: ObjectReference) -> str:
     """Return a reference as a script writes it, by the names that its chain has."""
     text = f"application {quote_text(reference.app.name)}" if reference.app.name else ""
     chain: Sequence[tuple[str, Any]] = reference.chain
