@@ -1,6 +1,6 @@
 """Elements and properties of texts, lists, records and dates: the script's own values.
 
-Sources: AppleScript Language Guide, "text", "list", "date" in "Class ObjectReference"; "Reference Forms".
+Sources: AppleScript Language Guide, "Class Reference" and "Reference Forms".
 """
 
 import re

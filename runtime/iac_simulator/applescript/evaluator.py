@@ -46,11 +46,10 @@ _STEPS: Final = 1_000_000
 _LARGEST: Final = 4_000_000
 """Characters or items of one value."""
 
-_IGNORED: Final = frozenset(("case",))
-_SPANS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 _CONSTANTS: Final[Mapping[str, Any]] = {
     "return": "\r", "linefeed": "\n", "tab": "\t", "space": " ", "quote": '"',
-    "pi": 3.14159265359, **_SPANS,
+    "pi": 3.14159265359,
+    "minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800,
 }  # fmt: skip
 
 
@@ -95,7 +94,7 @@ class ExpressionEvaluator:
     ) -> None:
         self.events, self.log, self.sleep, self.check = events, log, sleep, check
         self.steps = 0
-        self.ignored: frozenset[str] = _IGNORED
+        self.ignored = frozenset(("case",))
         self.delimiters: Any = [""]
         self.frame = HandlerFrame(ScriptObject("", {}, {}), {})
         self.told: list[Any] = []
@@ -581,10 +580,6 @@ class ExpressionEvaluator:
             app = direct.app
         if isinstance(direct, AppValue):
             app, direct = direct, None
-        if isinstance(direct, list):
-            direct = [
-                self.value(item) if isinstance(item, tree.SyntaxNode) else item for item in direct
-            ]
         if not isinstance(app, AppValue):
             app = OSASCRIPT
         answer = self.events.call(app, node.term, direct, named)
@@ -640,8 +635,7 @@ class ExpressionEvaluator:
     def round_command(self, node: tree.CommandCall) -> Any:
         number = as_number(self.value(node.direct)) if node.direct is not None else 0
         way = dict(node.parameters).get("rounding")
-        name = as_text(self.value(way)) if way is not None else "to nearest"
-        return round_number(number, name)
+        return round_number(number, as_text(self.value(way)) if way is not None else "")
 
     def random_command(self, node: tree.CommandCall) -> Any:
         given = {label: self.value(value) for label, value in node.parameters}
@@ -656,7 +650,7 @@ def _ungrouped(node: tree.SyntaxNode) -> tree.SyntaxNode:
     return node
 
 
-def _refuse(_node: tree.SyntaxNode, what: str) -> Any:
+def _refuse(what: str) -> Any:
     raise UnsupportedError(what)
 
 
@@ -695,8 +689,8 @@ _COMMANDS: Final[Mapping[str, Callable[[ExpressionEvaluator, Any], Any]]] = {
     "log": ExpressionEvaluator.log_command,
     "delay": ExpressionEvaluator.delay_command,
     "current date": ExpressionEvaluator.date_command,
-    "loadScript": lambda _, node: _refuse(node, "load script"),
-    "runScript": lambda _, node: _refuse(node, "run script"),
+    "loadScript": lambda _, _node: _refuse("load script"),
+    "runScript": lambda _, _node: _refuse("run script"),
     "offset": ExpressionEvaluator.offset_command,
     "round": ExpressionEvaluator.round_command,
     "random number": ExpressionEvaluator.random_command,

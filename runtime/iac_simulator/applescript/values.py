@@ -94,7 +94,8 @@ class ScriptObject:
 
 
 _CLASS_NAMES: Final = {
-    bool: "boolean", int: "integer", float: "real", str: "text", list: "list", ScriptRecord: "record",
+    bool: "boolean", int: "integer", float: "real", str: "text", list: "list",
+    ScriptRecord: "record",
     Date: "date", Constant: "constant", ClassName: "class", AppValue: "application",
     ScriptObject: "script", type(None): "class",
 }  # fmt: skip
