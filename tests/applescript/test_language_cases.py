@@ -1,0 +1,58 @@
+"""Small scripts with the result that a Mac gives: their form, and that the analysis reads them."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from iac_applescript.analysis.analyser import ScriptAnalyzer
+
+LANGUAGE: Final[list[dict[str, Any]]] = tomllib.loads(
+    Path(__file__).with_name("language_cases.toml").read_text("utf-8")
+)["case"]
+
+SYNTAX: Final = -2741
+UNREAD: Final = {"fault", "handler", "nesting", "shape", "unknown"}
+"""Rules of reasons that say that a statement was not read."""
+
+UNDEFINED: Final = (-1708, -1728, -2753)
+"""Numbers of errors about a name that means nothing; the analysis says the same."""
+
+
+def case_id(case: dict[str, Any]) -> str:
+    return f"{case['topic']}: {case['name']}"
+
+
+def test_each_case_has_a_name_and_one_outcome() -> None:
+    for case in LANGUAGE:
+        assert case.keys() in (
+            {"topic", "name", "script", "result"}, {"topic", "name", "script", "error"},
+        ), case_id(case)  # fmt: skip
+        assert isinstance(case.get("result", ""), str)
+        assert isinstance(case.get("error", 1), int)
+    assert len(LANGUAGE) >= 150
+    assert Counter(map(case_id, LANGUAGE)).most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("case", LANGUAGE, ids=case_id)
+def test_the_analysis_reads_it(case: dict[str, Any], analyser: ScriptAnalyzer) -> None:
+    reasons = analyser.analyze_script(case["script"], "applescript").reasons
+    unread = {reason.rule for reason in reasons} & UNREAD
+    if case.get("error") in UNDEFINED or "«" in case["script"]:
+        unread -= {"unknown"}
+    assert case.get("error") == SYNTAX or not unread
+
+
+@pytest.mark.parametrize(("script", "rule"), [
+    ("my nowhere:3 height:4", "unknown"),
+    ('on greet given person:p : (do shell script "ls")\nend greet', "handler"),
+    ('on greet given person:p, "b"\nend greet', "handler"),
+    ("on areaOf:w height\nend areaOf:", "handler"),
+    ("set {x, {y of z}} to {1, {2}}\nget z", "unknown"),
+    ("1 isn't2", "unknown"),
+])  # fmt: skip
+def test_what_is_near_a_form_is_not_read(script: str, rule: str, analyser: ScriptAnalyzer) -> None:
+    reasons = analyser.analyze_script(script, "applescript").reasons
+    assert rule in {reason.rule for reason in reasons}
