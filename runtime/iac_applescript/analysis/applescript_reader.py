@@ -34,7 +34,7 @@ from iac_applescript.analysis.applescript_units import (
     parse_units,
     split_statements,
 )
-from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.findings import Findings, spend
 from iac_applescript.analysis.nested import RUNS_TEXT
 from iac_applescript.analysis.statement_effects import (
     command_effects,
@@ -50,6 +50,7 @@ from iac_applescript.analysis.statement_rules import (
 )
 from iac_applescript.analysis.texts import judge_phrases, judge_script_texts
 from iac_applescript.analysis.vocabulary import UNSEEN, Vocabulary
+from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from iac_applescript.analysis import vocabulary as language
 from iac_applescript.analysis.applescript_units import ScriptDeclarations, Unit
-from iac_applescript.analysis.findings import ScriptToken, brackets_of, spend
+from iac_applescript.analysis.findings import brackets_of, spend
 from iac_applescript.analysis.vocabulary import (
     CONSTANTS,
     HARMFUL_MEMBERS,
@@ -21,6 +21,7 @@ from iac_applescript.analysis.vocabulary import (
     PHRASES,
     Vocabulary,
 )
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}

@@ -11,36 +11,11 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from iac_applescript.analysis import vocabulary as language
-from iac_applescript.analysis.findings import (
-    MAX_SCRIPT,
-    Scan,
-    ScanFault,
-    ScriptToken,
-    brackets_of,
-    hidden_in,
-    spend,
-)
+from iac_applescript.analysis.findings import brackets_of, spend
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_phrases
+from iac_base.script_tokens import ScriptToken
 
-_PLAIN: Final = re.compile(
-    r"[ \t\ufeff]*+(?:(?P<word>(?:isn|doesn)['’]t\b|[^\W\d]\w*)"
-    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))",
-    re.IGNORECASE,
-)
-"""A word or a number, with the blanks before it: most of a script."""
-
-_BLANKS: Final = re.compile(r"[ \t\ufeff]+")
-_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_PIPES: Final = re.compile(r"\|((?:[^|\\\r\n]|\\.)*)\|")
-_CHEVRON: Final = re.compile(r"«[^»\r\n]*»?|»")
-_DOUBLE: Final = re.compile(r"<<|>>")
-_LINE_COMMENT: Final = re.compile(r"(?:--|#)[^\r\n]*")
-_CONTINUED: Final = re.compile(r"¬[ \t]*(?:(?:--|#)[^\r\n]*)?(?:\r\n|\r|\n)")
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_SIGN: Final = re.compile(r"<=|>=|/=|[-+*/^&=<>≠≤≥÷(){},:;]|['’]s\b")
 _RAW_TYPE: Final = re.compile(r"«class [\w ]{4}»")
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
-
 
 UnitKind = Literal["term", "command", "keyword", "variable", "text", "number", "sign", "unknown"]
 
@@ -51,92 +26,6 @@ _JUDGED: Final = frozenset(("copy", "make", "set"))
 _OURS: Final = longest_phrases(
     (*language.COMMANDS, *language.KEYWORDS, *language.TERMS, *language.CONSTANTS)
 )
-
-
-def scan_applescript(script: str) -> Scan:
-    """Return the tokens of an AppleScript and what could not be read; never raises."""
-    if len(script) > MAX_SCRIPT:
-        return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
-    tokens: list[ScriptToken] = []
-    faults = hidden_in(script, lead="\ufeff")
-    at = 0
-    while at < len(script):
-        while match := _PLAIN.match(script, at):
-            kind, at = match.lastgroup, match.end()
-            text = match[kind]  # type: ignore[index]
-            folded = text.casefold().replace("’", "'")
-            tokens.append(ScriptToken(kind, text, match.start(kind), folded))  # type: ignore[arg-type]
-        if at < len(script):
-            at = _scan_token(script, at, tokens, faults)
-    tokens.append(ScriptToken("end", "", len(script)))
-    return Scan(tuple(tokens), tuple(faults))
-
-
-def _scan_token(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
-    char = script[at]
-    if match := _BLANKS.match(script, at):
-        return match.end()
-    if char in "\r\n" and (match := _LINE_END.match(script, at)):
-        tokens.append(ScriptToken("end", "", at))
-        return match.end()
-    if script.startswith("(*", at):
-        return _scan_comment(script, at, faults)
-    if match := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
-        return match.end()
-    if char == '"':
-        return _scan_string(script, at, tokens, faults)
-    if char == "|":
-        match = _PIPES.match(script, at)
-        if match is None:
-            faults.append(ScanFault("a name between bars has no closing bar", at))
-            return len(script)
-        text = _unescape_text(match[1])
-        tokens.append(ScriptToken("quoted", text, at, text.casefold()))
-        return match.end()
-    if match := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
-        tokens.append(ScriptToken("raw", match.group(), at, match.group().casefold()))
-        return match.end()
-    if match := _SIGN.match(script, at):
-        tokens.append(ScriptToken("sign", match.group(), at, match.group().casefold()))
-        return match.end()
-    faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning in AppleScript", at))
-    return at + 1
-
-
-def _scan_string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
-    match = _STRING.match(script, at)
-    if match is None:
-        faults.append(ScanFault("a closing quotation mark is missing", at))
-        return len(script)
-    text = _unescape_text(match[1])
-    tokens.append(ScriptToken("string", text, at, text.casefold()))
-    return match.end()
-
-
-def _scan_comment(script: str, at: int, faults: list[ScanFault]) -> int:
-    depth, place = 0, at
-    while place < len(script):
-        if script.startswith("(*", place):
-            depth, place = depth + 1, place + 2
-        elif script.startswith("*)", place):
-            depth, place = depth - 1, place + 2
-            if depth == 0:
-                _check_comment(script[at:place], at, faults)
-                return place
-        else:
-            place += 1
-    faults.append(ScanFault("a comment is not closed", at))
-    return len(script)
-
-
-def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
-    """A nested comment with quotes or line comments can be read in two ways."""
-    if "(*" in text[2:] and any(mark in text for mark in ('"', "--", "#", "|")):
-        faults.append(ScanFault("nested comments can be read in two ways", at))
-
-
-def _unescape_text(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
 
 
 class Unit(NamedTuple):
