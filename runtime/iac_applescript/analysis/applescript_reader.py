@@ -316,6 +316,8 @@ class _StatementReader:
         words = [token.folded if token.kind == "word" else "" for token in tokens[:3]]
         if block.apps and words[::2] == ["set", "to"]:
             here.add(words[1])
+        elif block.apps and words[:2] == ["on", "error"]:
+            here.update(token.folded for token in tokens[2:] if token.kind == "word")
 
     def _check_own_names(self, units: Sequence[Unit], set_here: set[str] | None) -> None:
         values = (self.declared.variables.get(unit.word, ()) for unit in units)
