@@ -20,7 +20,7 @@ from iac_runtime.serve.stdio import server_identity
 ROWS = dated(tomllib.loads(Path(__file__).with_name("first_calls.toml").read_text("utf-8")))
 BUDGETS = {
     "task": {"calls": 2, "tokens": 700, "questions": 1},
-    "plan": {"calls": 1, "tokens": 700, "questions": 1},
+    "plan": {"calls": 2, "tokens": 700, "questions": 1},
 }
 
 
@@ -30,10 +30,11 @@ def play_row(row: dict[str, Any], folder: Path, generated: Path) -> Played:
     state.write_text(json.dumps(world()), "utf-8")
     if "use" in row:
         page = f"$1.{row['use']}"
-        given = {"name": f"{page}.name", "arguments": f"{page}.example"}
+        given: dict[str, Any] = {"name": f"{page}.name", "arguments": f"{page}.example"}
         calls = [["find_tools", {"query": row["words"]}], [f"{page}.call_with", given]]
     else:
-        calls = [["run_plan", {"program": row["program"]}]]
+        given = {"name": "run_plan", "arguments": {"program": row["program"]}}
+        calls = [["find_tools", {"query": "run_plan"}], [row.get("door", "write_tool"), given]]
     task = {**row, "plan": calls, "budget": BUDGETS["task" if "use" in row else "plan"]}
     lines = Listings([generated], Choice())
     with closing(

@@ -40,7 +40,8 @@ _FOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _ABOUT: Final = re.compile(
-    rf"\b(?:about|regarding|containing|mention(?:s|ing)?|with the words?)\s+(?:the\s+|my\s+)?(.+?){_END}",
+    r"\b(?:about|regarding|containing|mention(?:s|ing)?|with the words?)"
+    rf"\s+(?:the\s+|my\s+)?(.+?){_END}",
     re.IGNORECASE,
 )
 _PERSON: Final = re.compile(r"\b(?:from|by|of|with|for)\s+((?:[A-Z]\w*[.'’]?\w*\s?)+)")
@@ -175,7 +176,7 @@ def fill_example(
         told: Any = _value_for(key, params[key].type, slots, held.get(key, ""), tables)
         if told and (key in held or key in _OPTIONAL) and told not in filled.values():
             filled[key] = told
-            if told in (slots.name, _named_reference(held.get(key, ""), slots.name)):
+            if told in (slots.name, _named_reference(held.get(key, ""), slots.name, tables)):
                 slots = slots._replace(name="")
     properties = filled.get("properties")
     if isinstance(properties, Mapping):
@@ -201,15 +202,22 @@ def _value_for(key: str, kind: str, slots: Slots, example: str, tables: Tables) 
         return slots.folder if kind == "folder" or key in ("to", "at", "of") else slots.source
     holds = _HOLDERS.search(example)
     if holds and slots.place not in ("", tables.app.name):
-        return _named_reference(example, slots.place)
+        return _named_reference(example, slots.place, tables)
     if example.endswith("cells[0]") and slots.cell:
-        return _named_reference(example, slots.cell)
+        return _named_reference(example, slots.cell, tables)
     named = slots.name and example.endswith("[0]") and not (holds and key in ("at", "of"))
-    return _named_reference(example, slots.name) if named else None
+    return _named_reference(example, slots.name, tables) if named else None
 
 
-def _named_reference(example: str, name: str) -> str:
-    return f"{example[:-3]}[{json.dumps(name, ensure_ascii=False)}]"
+def _named_reference(example: str, name: str, tables: Tables) -> str:
+    """Return a reference by name, or by what a class has in its place, such as a subject."""
+    text = json.dumps(name, ensure_ascii=False)
+    term = tables.find_class(re.split(r"\W", example[:-3])[-1])
+    terms = [prop.term for prop in tables.properties(term)] if term else ["name"]
+    titles = [title for title in ("summary", "subject", "title") if title in terms]
+    if "name" in terms or not titles:
+        return f"{example[:-3]}[{text}]"
+    return f"{example[:-3]}.whose({{{titles[0]}: {text}}})[0]"
 
 
 def _spending_order(key: str, example: str) -> int:
