@@ -51,8 +51,9 @@ _URL: Final = re.compile(
 )
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.\w+)+")
 _NUMBER: Final = re.compile(r"(?<![\w.:/-])\d{1,4}(?![\w:/-]|\.\d)")
-_NUMBERS: Final[list[str]] = (
-    "- - two three four five six seven eight nine ten eleven twelve".split()
+_NUMBERS: Final[tuple[str, ...]] = (
+    *("-", "-", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 _SPELLED: Final = re.compile(rf"\b({'|'.join(_NUMBERS[2:])})\b", re.IGNORECASE)
 _TIME: Final = re.compile(
