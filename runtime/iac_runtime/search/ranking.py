@@ -583,11 +583,8 @@ def _names_in(request: SearchRequest) -> set[str]:
         for start in range(len(words))
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1)
     )
-    return {
-        "".join(span)
-        for span in spans
-        if len(span) > 1 or span[0] in request.capitals or span[0] not in _everyday_words()
-    }
+    plain = _everyday_words() - request.capitals
+    return {"".join(span) for span in spans if len(span) > 1 or plain.isdisjoint(span)}
 
 
 @lru_cache(maxsize=1)
