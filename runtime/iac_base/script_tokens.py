@@ -64,8 +64,9 @@ def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
 
 
 _PLAIN: Final = re.compile(
-    r"[ \t\ufeff]*+(?:(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))"
+    r"[ \t\ufeff]*+(?:(?P<word>(?:isn|doesn)['’]t\b|[^\W\d]\w*)"
+    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))",
+    re.IGNORECASE,
 )
 """A word or a number, with the blanks before it: most of a script."""
 
@@ -92,7 +93,8 @@ def scan_applescript(script: str) -> Scan:
         while match := _PLAIN.match(script, at):
             kind, at = match.lastgroup, match.end()
             text = match[kind]  # type: ignore[index]
-            tokens.append(ScriptToken(kind, text, match.start(kind), text.casefold()))  # type: ignore[arg-type]
+            folded = text.casefold().replace("’", "'")
+            tokens.append(ScriptToken(kind, text, match.start(kind), folded))  # type: ignore[arg-type]
         if at < len(script):
             at = _scan_token(script, at, tokens, faults)
     tokens.append(ScriptToken("end", "", len(script)))

@@ -272,6 +272,9 @@ def not_understood(
             says = "names code that is not in this script"
             yield "phrase", says, f"{before.word} {unit.word}", unit.start
         elif before.kind in values and unit.kind in values:
+            # `my areaOfWidth:3 height:4` goes on with the handler's name.
+            if after == ":" and any(part.word in handlers for part in units[:place]):
+                continue
             yield "unknown", "was not understood", unit.word, unit.start
         elif unit.word == "(" and before.kind == "variable" and before.word not in handlers:
             yield "unknown", "calls an unknown handler", unit.word, unit.start

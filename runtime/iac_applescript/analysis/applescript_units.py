@@ -318,15 +318,24 @@ def _add_handler(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None
         _declare_words(params, names, without=_LABELS)
 
 
+_GIVEN: Final = r"w:w(?:aw+)?(?::(?:v|w{1,2}|{}))?"
+"""A parameter behind `given`: its label, its name, and maybe its class and its default."""
+
+_LABELED: Final = re.compile(rf"w(?=.)(?:lw)*(?:g{_GIVEN}(?:,{_GIVEN})*)?|(?:w:w)+")
+
+
 def has_labeled_parameters(line: Sequence[ScriptToken]) -> bool:
-    """Say whether a handler has parameters behind labels: `on largest of aList`."""
-    given = line[2:]
-    return (
-        len(given) % 2 == 0
-        and given[:1] != ()
-        and all(token_name(token) in _LABELS for token in given[::2])
-        and all(token.kind in ("word", "quoted") for token in given[1::2])
+    """Say whether the parameters of a handler stand behind labels or within its name.
+
+    `on largest of aList`, `on greet given person:p : "you"`, `on areaOfWidth:w height:h`.
+    """
+    letters = {"as": "a", "given": "g", **dict.fromkeys(_LABELS, "l")}
+    kinds = {"word": "w", "quoted": "w", "string": "v", "number": "v", "sign": ""}
+    shape = "".join(
+        (letters.get(t.folded) if t.kind == "word" else None) or kinds.get(t.kind, "?") or t.text
+        for t in line[1:]
     )
+    return _LABELED.fullmatch(shape) is not None
 
 
 Part = TypeVar("Part", ScriptToken, Unit)
@@ -405,12 +414,17 @@ def _add_set_variables(rest: Sequence[ScriptToken], declared: ScriptDeclarations
         return
     closing = brackets_of([t.text if t.kind == "sign" else "" for t in rest]).closing
     end = closing.get(0, 0)
-    if rest[0].text == "{" and end and [token_name(t) for t in rest[end + 1 : end + 2]] == ["to"]:
+    to = rest[end + 1 : end + 2]
+    if rest[0].text == "{" and end and [token_name(t) for t in to] == ["to"]:
         names, value = split_outside_brackets(rest[1:end], ","), rest[end + 2 :]
         whole = bool(value) and value[0].text == "{" and value[-1].text == "}"
         given = split_outside_brackets(value[1:-1], ",") if whole else []
         for place, name in enumerate(names):
-            # `{a, b}` or `{label:a}`; of another form it is no name.
-            if len(name) in (1, 3) and (len(name) == 1 or name[1].text == ":"):
-                fits = len(name) == 1 and len(given) == len(names)
-                _add_variable(name[-1], tuple(given[place]) if fits else (), declared)
+            # `{a, b}`, `{label:a}` or a pattern of such; of another form it is no name.
+            labeled = len(name) > 2 and name[1].text == ":"
+            name = name[2:] if labeled else name
+            part = given[place] if len(given) == len(names) and not labeled else ()
+            if len(name) == 1:
+                _add_variable(name[0], tuple(part), declared)
+            elif name and name[0].text == "{":
+                _add_set_variables((*name, *to, *part), declared)
