@@ -531,6 +531,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -546,6 +547,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
