@@ -325,7 +325,7 @@ class ExpressionEvaluator:
                 return ObjectReference(app, (*chain, ("n", as_text(keys[0]))))
         key = keys[0]
         if isinstance(key, Path) and app.key == "finder":
-            return self.events.locate(app, key, chain[-1][1])
+            return self.events.locate(app, key, chain[len(chain) - 1][1])
         if isinstance(key, str):
             return ObjectReference(app, (*chain, ("n", key)))
         number = as_integer(key)

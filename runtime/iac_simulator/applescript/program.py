@@ -50,8 +50,8 @@ def run_applescript(
         place = f"{fault.start}:{fault.start + 1}"
         return ScriptOutcome(None, f"{place}: syntax error: {fault.message} (-2741)\n")
     except UnsupportedError as refused:
-        start = refused.args[1] if len(refused.args) > 1 else 0
-        return ScriptOutcome(None, _refusal(script, str(refused.args[0]), start))
+        what, start, *_ = (*refused.args, 0, 0)
+        return ScriptOutcome(None, _refusal(script, str(what), start))
     except AppleScriptError as error:
         start = error.start or 0
         end = next((at for at in range(start, len(script)) if script[at] in "\r\n"), len(script))
