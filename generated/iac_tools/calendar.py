@@ -1186,6 +1186,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1202,6 +1203,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1323,6 +1327,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_calendars": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "writable": '
+        '{"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_events": Schema(
         '{"type": "object", "properties": {'
@@ -1330,6 +1338,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
         '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
         '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
+        'date": {"type": ["string", "null"], "format": "date-time"}, "end date": {"type": ["string", "null"], "format": "date-time"}, "location": {"type": '
+        '["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "make_event": Schema(
         '{"type": "object", "properties": {'
@@ -1348,11 +1361,23 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["calendar", "text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
+        'date": {"type": ["string", "null"], "format": "date-time"}, "end date": {"type": ["string", "null"], "format": "date-time"}, "location": {"type": '
+        '["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_event": Schema(
         '{"type": "object", "properties": {'
         '"event": {"type": "string", "description": "Which event to read, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"summary": {"type": ["string", "null"]}, '
+        '"start date": {"type": ["string", "null"], "format": "date-time"}, '
+        '"end date": {"type": ["string", "null"], "format": "date-time"}, '
+        '"location": {"type": ["string", "null"]}, '
+        '"description": {"type": ["string", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "reschedule": Schema(
         '{"type": "object", "properties": {'
@@ -1371,6 +1396,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"event": {"type": "string", "description": "The event to look in, such as calendars[0].events[0]"}'
         '}, "required": ["event"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "display name": {"type": ["string", "null"]}, '
+        '"email": {"type": ["string", "null"]}, "participation status": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "add_alert": Schema(
         '{"type": "object", "properties": {'
@@ -1398,17 +1427,32 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
         '}, "required": ["day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
+        'date": {"type": ["string", "null"], "format": "date-time"}, "end date": {"type": ["string", "null"], "format": "date-time"}, "location": {"type": '
+        '["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "events_between": Schema(
         '{"type": "object", "properties": {'
         '"start": {"type": "string", "format": "date-time", "description": "The first day, such as today or 2026-11-24"}, '
         '"end": {"type": "string", "format": "date-time", "description": "The last day, which is included"}'
         '}, "required": ["start", "end"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
+        'date": {"type": ["string", "null"], "format": "date-time"}, "end date": {"type": ["string", "null"], "format": "date-time"}, "location": {"type": '
+        '["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "search_events": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "Words of the title"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
+        'date": {"type": ["string", "null"], "format": "date-time"}, "end date": {"type": ["string", "null"], "format": "date-time"}, "location": {"type": '
+        '["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "make_all_day_event": Schema(
         '{"type": "object", "properties": {'

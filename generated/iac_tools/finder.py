@@ -1738,6 +1738,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1754,6 +1755,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1934,10 +1938,15 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}'
         '}, "required": ["folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": '
+        '{"type": ["string", "null"]}, "modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "get_selection": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
@@ -1952,6 +1961,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"item": {"type": "string", "description": "A path, or a reference"}'
         '}, "required": ["item"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"name": {"type": ["string", "null"]}, '
+        '"kind": {"type": ["string", "null"]}, '
+        '"size": {"type": ["integer", "null"]}, '
+        '"creation date": {"type": ["string", "null"], "format": "date-time"}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}'
+        '}, "minProperties": 1}',
     ),
     "rename": Schema(
         '{"type": "object", "properties": {'
@@ -1982,10 +1998,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["folder", "text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": '
+        '{"type": ["string", "null"]}, "modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_disks": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "capacity": '
+        '{"type": ["integer", "null"]}, "free space": {"type": ["integer", "null"]}, "ejectable": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count_trash": Schema(
         '{"type": "object", "properties": {'
@@ -1999,23 +2023,42 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": '
+        '{"type": ["string", "null"]}, "size": {"type": ["integer", "null"]}, "modification date": {"type": ["string", "null"], "format": "date-time"}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "largest_files": Schema(
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": '
+        '{"type": ["string", "null"]}, "size": {"type": ["integer", "null"]}, "modification date": {"type": ["string", "null"], "format": "date-time"}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "files_of_day": Schema(
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
         '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
         '}, "required": ["folder", "day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": '
+        '{"type": ["string", "null"]}, "size": {"type": ["integer", "null"]}, "modification date": {"type": ["string", "null"], "format": "date-time"}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_folders": Schema(
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}'
         '}, "required": ["folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "open_item": Schema(
         '{"type": "object", "properties": {'

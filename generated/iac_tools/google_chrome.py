@@ -997,6 +997,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1012,6 +1013,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1178,6 +1182,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "title": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "open_tab": Schema(
         '{"type": "object", "properties": {'
@@ -1203,6 +1211,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "title": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
@@ -1220,6 +1232,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_bookmarks": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "title": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "open_incognito": Schema(
         '{"type": "object", "properties": {'
@@ -1231,11 +1247,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "all_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "title": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_in_all_tabs": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "Words of the title"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "title": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

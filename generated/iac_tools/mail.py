@@ -2046,6 +2046,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -2063,6 +2064,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -2277,21 +2281,39 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_by_subject": Schema(
         '{"type": "object", "properties": {'
         '"subject": {"type": "string", "description": "The subject to look for"}'
         '}, "required": ["subject"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_by_sender": Schema(
         '{"type": "object", "properties": {'
         '"sender": {"type": "string", "description": "Part of the name or the address"}'
         '}, "required": ["sender"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_message": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "Which message to read, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, '
+        '"date received": {"type": ["string", "null"], "format": "date-time"}, '
+        '"content": {"type": ["string", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "mark_read": Schema(
         '{"type": "object", "properties": {'
@@ -2306,10 +2328,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_mailboxes": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "unread '
+        'count": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_accounts": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "email '
+        'addresses": {"type": ["array", "null"], "items": {"type": ["string", "null"]}}, "enabled": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "add_recipient": Schema(
         '{"type": "object", "properties": {'
@@ -2324,27 +2354,52 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["limit"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}, "read status": {"type": ["boolean", '
+        '"null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "messages_of_day": Schema(
         '{"type": "object", "properties": {'
         '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
         '}, "required": ["day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}, "read status": {"type": ["boolean", '
+        '"null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_flagged": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}, "read status": {"type": ["boolean", '
+        '"null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_mailbox": Schema(
         '{"type": "object", "properties": {'
         '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["mailbox"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}, "read status": {"type": ["boolean", '
+        '"null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "search_mailbox": Schema(
         '{"type": "object", "properties": {'
         '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}, '
         '"text": {"type": "string", "description": "Words of the subject"}'
         '}, "required": ["mailbox", "text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "date received": {"type": ["string", "null"], "format": "date-time"}, "read status": {"type": ["boolean", '
+        '"null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "move_message": Schema(
         '{"type": "object", "properties": {'
@@ -2366,15 +2421,27 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "The message to look in, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "MIME '
+        'type": {"type": ["string", "null"]}, "file size": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_recipients": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "The message to look in, such as inbox.messages[0]"}'
         '}, "required": ["message"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "address": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_drafts": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "subject": {"type": ["string", "null"]}, '
+        '"sender": {"type": ["string", "null"]}, "visible": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

@@ -1050,6 +1050,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1065,6 +1066,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1193,20 +1197,36 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "The folder to look in, such as folders[0]"}'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_notes": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_note": Schema(
         '{"type": "object", "properties": {'
         '"note": {"type": "string", "description": "Which note to read, such as notes[0]"}'
         '}, "required": ["note"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"name": {"type": ["string", "null"]}, '
+        '"plaintext": {"type": ["string", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "list_folders": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "shared": '
+        '{"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "make_folder": Schema(
         '{"type": "object", "properties": {'
@@ -1234,6 +1254,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"since": {"type": "string", "format": "date-time", "description": "The start of the time, in ISO 8601"}'
         '}, "required": ["since"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "move_note": Schema(
         '{"type": "object", "properties": {'
@@ -1253,16 +1277,28 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"name": {"type": "string", "description": "Words of the name"}'
         '}, "required": ["name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "newest_notes": Schema(
         '{"type": "object", "properties": {'
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["limit"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "notes_of_day": Schema(
         '{"type": "object", "properties": {'
         '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
         '}, "required": ["day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"modification date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "show_note": Schema(
         '{"type": "object", "properties": {'

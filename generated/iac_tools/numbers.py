@@ -1341,6 +1341,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1357,6 +1358,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1536,21 +1540,38 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_documents": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "modified": '
+        '{"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_sheets": Schema(
         '{"type": "object", "properties": {'
         '"document": {"type": "string", "description": "The document to look in, such as documents[0]"}'
         '}, "required": ["document"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_tables": Schema(
         '{"type": "object", "properties": {'
         '"sheet": {"type": "string", "description": "The sheet to look in, such as documents[0].sheets[0]"}'
         '}, "required": ["sheet"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "row '
+        'count": {"type": ["integer", "null"]}, "column count": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_cell": Schema(
         '{"type": "object", "properties": {'
         '"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}'
         '}, "required": ["cell"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"value": {"type": ["number", "string", "boolean", "null"]}, '
+        '"formatted value": {"type": ["string", "null"]}, '
+        '"formula": {"type": ["string", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "write_cell": Schema(
         '{"type": "object", "properties": {'
@@ -1563,6 +1584,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"table": {"type": "string", "description": "The table to look in, such as documents[0].activeSheet.tables[0]"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["table"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "value": '
+        '{"type": ["number", "string", "boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count_rows": Schema(
         '{"type": "object", "properties": {'
@@ -1599,6 +1624,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"range": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].ranges[\\"A1:C3\\"]"}'
         '}, "required": ["range"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "formatted '
+        'value": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

@@ -956,6 +956,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -971,6 +972,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1116,6 +1120,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "open_url": Schema(
         '{"type": "object", "properties": {'
@@ -1161,6 +1169,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_later": Schema(
         '{"type": "object", "properties": {'
@@ -1170,11 +1182,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "all_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_in_all_tabs": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "Words of the title"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "URL": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "show_tab": Schema(
         '{"type": "object", "properties": {'

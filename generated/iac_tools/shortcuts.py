@@ -758,6 +758,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -773,6 +774,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -880,10 +884,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_shortcuts": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "subtitle": '
+        '{"type": ["string", "null"]}, "accepts input": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_folders": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count_shortcuts": Schema(
         '{"type": "object", "properties": {'
@@ -896,20 +908,39 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "subtitle": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_in_folder": Schema(
         '{"type": "object", "properties": {'
         '"folder": {"type": "string", "description": "The folder to look in, such as folders[0]"}'
         '}, "required": ["folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "subtitle": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_with_input": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "subtitle": '
+        '{"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "read_shortcut": Schema(
         '{"type": "object", "properties": {'
         '"shortcut": {"type": "string", "description": "Which shortcut to read, such as shortcuts[0]"}'
         '}, "required": ["shortcut"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"name": {"type": ["string", "null"]}, '
+        '"subtitle": {"type": ["string", "null"]}, '
+        '"folder": {"type": ["string", "null"]}, '
+        '"accepts input": {"type": ["boolean", "null"]}, '
+        '"action count": {"type": ["integer", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "run_with_text": Schema(
         '{"type": "object", "properties": {'

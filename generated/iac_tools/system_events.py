@@ -2324,6 +2324,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -2339,6 +2340,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -2542,6 +2546,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_processes": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"frontmost": {"type": ["boolean", "null"]}, "visible": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "get_dark_mode": Schema(
         '{"type": "object", "properties": {'
@@ -2558,6 +2566,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_front_app": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "bundle '
+        'identifier": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "bring_to_front": Schema(
         '{"type": "object", "properties": {'
@@ -2577,6 +2589,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_login_items": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "path": '
+        '{"type": ["string", "null"]}, "hidden": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "add_login_item": Schema(
         '{"type": "object", "properties": {'
@@ -2589,6 +2605,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_wallpaper": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "set_wallpaper": Schema(
         '{"type": "object", "properties": {'
@@ -2603,6 +2620,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_users": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "full '
+        'name": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

@@ -867,6 +867,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -882,6 +883,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -987,6 +991,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_windows": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '
+        '"frontmost": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "get_contents": Schema(
         '{"type": "object", "properties": {'
@@ -1035,10 +1043,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "tty": {"type": ["string", "null"]}, "busy": '
+        '{"type": ["boolean", "null"]}, "custom title": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_profiles": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "font '
+        'name": {"type": ["string", "null"]}, "font size": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "set_title": Schema(
         '{"type": "object", "properties": {'
@@ -1048,6 +1064,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "all_tabs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "tty": {"type": ["string", "null"]}, "busy": '
+        '{"type": ["boolean", "null"]}, "custom title": {"type": ["string", "null"]}, "processes": {"type": ["array", "null"], "items": {"type": ["string", '
+        '"null"]}}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

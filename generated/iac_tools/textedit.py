@@ -849,6 +849,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -865,6 +866,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -962,6 +966,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_documents": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "path": '
+        '{"type": ["string", "null"]}, "modified": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "get_text": Schema(
         '{"type": "object", "properties": {'
@@ -1012,6 +1020,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_paragraphs": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "close_document": Schema(
         '{"type": "object", "properties": {'
@@ -1023,6 +1034,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "Words of the name"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "path": '
+        '{"type": ["string", "null"]}, "modified": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

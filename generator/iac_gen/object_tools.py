@@ -67,7 +67,7 @@ def object_tools(
             "get", "get", "coregetd", *reads,
             f"Read objects of {app}: all properties, or those that are named. SAFE.",
             (parts.target_parameter(several=True), parts.property_list_parameter(), _RAW, _TIMEOUT),
-            "any", "Any", "The value, or the properties by name.",
+            "any", "Any", "The value, or the properties by name.", types.read_schema("get"),
         )
     ]  # fmt: skip
     if parts.elements:
@@ -79,7 +79,7 @@ def object_tools(
                 (parts.element_parameter(), _OF, _WHERE, parts.property_list_parameter(), *_PAGE,
                  _DETAIL, _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
-                "One row for each object, with its reference as ref.",
+                "One row for each object, with its reference as ref.", types.read_schema("list"),
             )
         )  # fmt: skip
         tools.append(
@@ -293,6 +293,8 @@ def build_recipe_tool(
         answer["result"], answer["returned"] = recipe.result, "The answer."
         answer["returns"] = types.result_annotation(recipe.result)
         answer["output"] = types.output_schema(recipe.result, base.op)
+    elif base.op in ("get", "list"):
+        answer["output"] = _read_schema(recipe, base.op, types)
     return replace(
         base,
         function=recipe.name,
@@ -307,6 +309,18 @@ def build_recipe_tool(
         bind=recipe.bind,
         **answer,
     )
+
+
+def _read_schema(recipe: Recipe, op: Op, types: AppTypes) -> dict[str, Any]:
+    """Return the schema of what a recipe reads: with the properties that it always reads."""
+    named = recipe.bind.get("properties", [])
+    fixed = named if isinstance(named, list) and not any(_placeholder_names(named)) else []
+    about = str(recipe.bind.get("element" if op == "list" else "target", ""))
+    if about.startswith("$"):
+        kinds = types.bare_terms(recipe.params[about[1:]][0])
+    else:
+        kinds = [about]
+    return types.read_schema(op, fixed, kinds)
 
 
 def _placeholder_names(value: Any) -> Iterator[str]:

@@ -369,6 +369,41 @@ class AppTypes:
         always = {"required": ["result"]} if op == "count" else {"minProperties": 1}
         return {"type": "object", "properties": properties, **always}
 
+    def read_schema(
+        self, op: str, names: Iterable[str] = (), kinds: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Return the schema of what `get` or `list` answers: fields by name, or rows of them.
+
+        Args:
+            op: Which of the two.
+            names: The properties that are always read; more may come.
+            kinds: The classes that have them; any of the app if there is none.
+        """
+        lineages = [class_lineage(kind, self._rows) for kind in kinds if kind in self._rows]
+        owners = [one for lineage in lineages for one in lineage] or [*self._rows]
+        fields: dict[str, Any] = {"ref": dict(_STRING)} if op == "list" else {}
+        for name in names:
+            rows = [p for one in owners for p in self._rows[one].properties if p.name == name]
+            if types := [ref for row in rows for ref in row.types]:
+                fields[name] = _cell_schema(self.json_schema(self.type_string(types)))
+        if op == "get":
+            told = {"properties": fields} if fields else {}
+            return {"type": "object", **told, "minProperties": 1}
+        row = {"type": "object", "properties": fields, "required": ["ref"]}
+        result = {"type": "array", "items": row}
+        return {"type": "object", "properties": {"result": result}, "required": ["result"]}
+
+
+def _cell_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value in a row: its JSON types in short, and null for none."""
+    options = schema.get("anyOf", [schema])
+    kinds = dict.fromkeys(one["type"] for one in options)
+    cell: dict[str, Any] = {"type": [*kinds, "null"]}
+    only = options[0] if len(options) == 1 else {}
+    if "items" in only:
+        cell["items"] = _cell_schema(only["items"])
+    return {**cell, **({"format": only["format"]} if "format" in only else {})}
+
 
 # What an example may be made of: names are foreign text, and this stands in a sentence of ours.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")

@@ -248,7 +248,7 @@ def _verify_header(source: str, templates: str) -> Iterator[str]:
 
 def verify_schema(schema: Mapping[str, Any], *, closed: bool = True) -> list[str]:
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
-    faults = [*_node_faults(schema, "")]
+    faults = [*_node_faults(schema, "", closed=closed)]
     if schema.get("type") != "object":
         faults.append("the root is not an object")
     if closed and schema.get("additionalProperties") is not False:
@@ -276,7 +276,8 @@ def _metaschema_faults(text: str) -> tuple[str, ...]:
     return () if error is None else (f"is not JSON Schema: {error.message}",)
 
 
-def _node_faults(schema: Mapping[str, Any], path: str) -> Iterator[str]:
+def _node_faults(schema: Mapping[str, Any], path: str, *, closed: bool) -> Iterator[str]:
+    """Yield what breaks a rule; what an app answers has names of its own, and may be null."""
     at = path or "the root"
     for word in schema.keys() - _WORDS:
         yield f"{at} uses {word}"
@@ -285,7 +286,8 @@ def _node_faults(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if not isinstance(schema.get("description", ""), str):
         yield f"{at} has a description that is not text"
     kind = schema.get("type")
-    if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
+    cell = not closed and isinstance(kind, list) and {*kind} <= _TYPES | {"null"}
+    if kind is not None and not cell and (not isinstance(kind, str) or kind not in _TYPES):
         yield f"{at} has the type {kind!r}"
     values = schema.get("enum", ())
     if "enum" in schema and (
@@ -299,13 +301,13 @@ def _node_faults(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     for option in schema.get("anyOf", ()):
         if "anyOf" in option:
             yield f"{at} has a union in a union"
-        yield from _node_faults(option, f"{at}|")
+        yield from _node_faults(option, f"{at}|", closed=closed)
     if "items" in schema:
-        yield from _node_faults(schema["items"], f"{path}[]")
+        yield from _node_faults(schema["items"], f"{path}[]", closed=closed)
     for key, value in schema.get("properties", {}).items():
-        if _KEY.fullmatch(key) is None:
+        if closed and _KEY.fullmatch(key) is None:
             yield f"{at} has the key {key!r}"
-        yield from _node_faults(value, f"{path}.{key}" if path else key)
+        yield from _node_faults(value, f"{path}.{key}" if path else key, closed=closed)
 
 
 _PACKAGES: Final = Path(iac_runtime.tool.__file__).parent.parent

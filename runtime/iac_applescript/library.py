@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer, shared_analyzer
-from iac_applescript.analysis.findings import MAX_SCRIPT, Language
+from iac_applescript.analysis.findings import Language
 from iac_applescript.patterns import related_stems
 from iac_base.errors import SetupError, ToolError
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
+from iac_base.script_tokens import MAX_SCRIPT
 from iac_base.text import clean_text
 from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request

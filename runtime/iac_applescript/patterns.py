@@ -14,7 +14,8 @@ from math import log
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import scan_script
-from iac_applescript.analysis.findings import Language, Scan, ScriptToken, text_at
+from iac_applescript.analysis.findings import Language, text_at
+from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import REDACTED, remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
-from iac_applescript.analysis.findings import LevelReason, ScriptPlace
+from iac_applescript.analysis.findings import LevelReason
 from iac_applescript.analysis.vocabulary import BEYOND, LETS
 from iac_applescript.failures import ScriptFailure, explain_failure
 from iac_applescript.results import Result, ScriptError, ToolHit, failure_result, success_result
@@ -24,6 +24,7 @@ from iac_base.errors import (
     quote_text,
 )
 from iac_base.files import open_state
+from iac_base.script_tokens import ScriptPlace
 from iac_runtime.toolkit import (
     Call,
     CallFacts,

@@ -24,12 +24,12 @@ from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import JavaScriptBounds
 from iac_applescript.analysis.applescript_shapes import opens_block
-from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import MAX_SCRIPT, Language, ScriptToken, brackets_of
+from iac_applescript.analysis.findings import Language, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
 from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
+from iac_base.script_tokens import MAX_SCRIPT, ScriptToken, scan_applescript
 from iac_runtime.toolkit import check_own
 
 _STRICT: Final = re.compile(r"""\s*["']use strict["']""")

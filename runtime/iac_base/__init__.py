@@ -4,4 +4,4 @@ All its rooms are for all; each is imported when it is needed, as a start loads 
 """
 
 __all__ = ["commands", "errors", "files", "interface", "logs", "positions", "secrets", "sqlite"]
-__all__ += ["text", "words"]
+__all__ += ["script_tokens", "text", "words"]

@@ -73,6 +73,7 @@ def _read_standard() -> Iterator[tuple[str, AppCommand]]:
 _STANDARD: Final[Mapping[str, AppCommand]] = dict(_read_standard())
 """What every app answers, in its dictionary or not, by name."""
 
+STANDARD_COMMANDS: Final = tuple(_STANDARD)
 STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
 
 _MODIFIERS: Final = {"timeout", "considering", "ignoring"}

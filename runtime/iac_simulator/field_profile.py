@@ -243,6 +243,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
         owner.data.get("writable") is False
         for owner in direct_objects(o.call.world.friendly, o.target)[:1]
     ),
+    "one day of a series": lambda o: any(node.data.get("recurrence") for node in o.objects()),
     "in the trash": partial(_lies_in, "trash"),
     "in drafts": partial(_lies_in, "draft"),
 }

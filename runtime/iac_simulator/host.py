@@ -331,9 +331,12 @@ def run_script(argv: Sequence[str], setting: RunSetting) -> int:
         options = read_options(argv)
     except CommandLineError as error:
         return _write_failure(outside, 2, f"{error}\n", 64)
-    if options.language.casefold() != "javascript":
-        text = f"the simulator runs JavaScript only, not {options.language}: use -l JavaScript"
-        return _write_failure(outside, 2, f"osascript: {text}\n")
+    language = options.language.casefold()
+    if language not in ("javascript", "applescript") or (
+        options.interactive and language == "applescript"
+    ):
+        text = "the simulator runs JavaScript and AppleScript, and line by line JavaScript only"
+        return _write_failure(outside, 2, f"osascript: {text}: not {options.language}\n")
     try:
         script = _read_script(options, outside)
     except (OSError, UnicodeDecodeError) as error:
@@ -341,6 +344,8 @@ def run_script(argv: Sequence[str], setting: RunSetting) -> int:
         return _write_failure(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
     try:
         apply_process_faults(setting.dispatcher().faults.due_faults("start"), outside)
+        if language == "applescript":
+            return _run_applescript(options, script, setting)
         engine = Engine(request_handler(setting))
         if options.interactive:
             return _run_interactive(engine, script, setting)
@@ -362,7 +367,8 @@ def _read_script(options: CommandLine, outside: HostEnvironment) -> str:
         text = outside.streams.read(0, None).decode("utf-8")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     # The line stays, so that places in error texts do.
-    return "//" + text if text.startswith("#!") else text
+    javascript = options.language.casefold() == "javascript"
+    return "//" + text if javascript and text.startswith("#!") else text
 
 
 def _call_engine(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,6 +391,26 @@ def _run_once(engine: Engine, options: CommandLine, script: str, setting: RunSet
     text = error_text(reply, script)
     line = error_line(reply["error"], text, script, options.file, style)
     return _write_failure(setting.outside, 1 if options.errors == "o" else 2, line)
+
+
+def _run_applescript(options: CommandLine, script: str, setting: RunSetting) -> int:
+    # A run of JavaScript needs none of it.
+    from iac_simulator.applescript.program import ScriptReach, run_applescript
+
+    outside = setting.outside
+
+    def write_log(text: str) -> None:
+        outside.streams.write(2, text.encode("utf-8", "replace") + b"\n")
+
+    send = request_handler(setting)
+    reach = ScriptReach(send, setting.dispatcher, write_log, outside.sleep, outside.check)
+    ended = run_applescript(script, options.argv, options.form, reach)
+    if ended.error:
+        where = f"{options.file}:" if options.file is not None else ""
+        return _write_failure(outside, 1 if options.errors == "o" else 2, where + ended.error)
+    if ended.text is not None:
+        outside.streams.write(1, f"{ended.text}\n".encode("utf-8", "replace"))
+    return 0
 
 
 def _run_interactive(engine: Engine, script: str, setting: RunSetting) -> int:

@@ -6,9 +6,8 @@ from itertools import pairwise
 
 from script_cases import Case
 
-from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.javascript_tree import scan_javascript
+from iac_base.script_tokens import ScriptToken, scan_applescript
 
 Between = Callable[[random.Random], str]
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from script_calls import data
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer, script_reach
-from iac_applescript.analysis.findings import MAX_SCRIPT, Language
+from iac_applescript.analysis.findings import Language
 from iac_applescript.toolset import ScriptToolset
+from iac_base.script_tokens import MAX_SCRIPT
 
 TELL = 'tell application "Mail"\n'
 REASON = "takes more steps to judge than IAC follows"

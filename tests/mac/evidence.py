@@ -55,6 +55,13 @@ QUESTIONS: Final = Path(__file__).with_name("questions.toml")
 CALLS: Final = tuple(
     tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))["call"]
 )
+LANGUAGE: Final = tuple(
+    tomllib.loads(
+        (Path(__file__).parents[1] / "applescript/language_cases.toml").read_text("utf-8")
+    )["case"]
+)
+"""What small AppleScripts come to by Apple's language guide; they need no app."""
+
 APPS: Final = {
     "finder": "com.apple.finder", "system_events": "com.apple.systemevents",
     "textedit": "com.apple.TextEdit", "notes": "com.apple.Notes",
@@ -101,7 +108,30 @@ def simulated() -> list[Fact]:
         elif fact["row"] == _CHANNELS:
             fact["unmeasured"] = "Only a process has descriptors of its own."
         found.append(fact)
-    return [*found, *called(catalogue, Executor(Simulator(apps)), "/Users/Shared", APPS)]
+    calls = called(catalogue, Executor(Simulator(apps)), "/Users/Shared", APPS)
+    return [*found, *calls, *expected_language()]
+
+
+def expected_language() -> Iterator[Fact]:
+    """Yield what each small AppleScript comes to, as the file of cases has it."""
+    for case in LANGUAGE:
+        told = (
+            {"stdout": case["result"]} if "result" in case else {"error": {"number": case["error"]}}
+        )
+        yield {"id": f"language.{case['topic']}.{case['name']}", **told}
+
+
+def replayed_language(runner: Runner, program: Sequence[str]) -> Iterator[Fact]:
+    """Yield what each small AppleScript comes to when it runs here."""
+    for case, fact in zip(LANGUAGE, expected_language(), strict=True):
+        done = runner([*program, "-s", "s", "-e", case["script"]], b"", 30)
+        said = done.stderr.decode("utf-8", "replace").strip()
+        number = re.search(r"\((-?\d+)\)$", said)
+        if done.status == 0:
+            yield {"id": fact["id"], "stdout": done.stdout.decode("utf-8", "replace").rstrip("\n")}
+        else:
+            told = {"number": int(number[1]) if number else None, "text": said}
+            yield {"id": fact["id"], "error": told}
 
 
 def probed(
@@ -282,7 +312,7 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
         facts = list(asked)
         place = "/Users/Shared" if stand_in else str(Path(scratch).resolve())
         facts += called(catalogue, executor, place, {key: APPS[key] for key in wanted})
-        facts += [] if stand_in else [names()]
+        facts += [] if stand_in else [names(), *replayed_language(run_process, program)]
 
         def may_ask(app: str) -> bool:
             ask = f"Application({json.dumps(app)}).running()"

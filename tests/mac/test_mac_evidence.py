@@ -14,6 +14,7 @@ import pytest
 from evidence import (
     CALLS,
     FOLDER,
+    LANGUAGE,
     Fact,
     asked_of_book,
     differences,
@@ -23,6 +24,7 @@ from evidence import (
     only_reads,
     open_rows,
     read,
+    replayed_language,
     shipped,
     simulated,
 )
@@ -76,6 +78,24 @@ def test_every_call_is_answered_by_the_simulator_and_cleans_up(own: list[Fact]) 
         fact = by_id[f"call.{call['id']}"]
         assert ("error" in fact) == (call["id"] in refused), fact
         assert "unmeasured" not in fact
+
+
+def test_an_applescript_with_another_result_or_error_is_noticed(own: list[Fact]) -> None:
+    answers = {"6 / 2": (b"3\n", b"", 0), "1 / 0": (b"", b"0:5: execution error: No. (-1)\n", 1)}
+    right = {f"language.{c['topic']}.{c['name']}": c for c in LANGUAGE}
+
+    def osascript(argv: Sequence[str], _stdin: bytes, _timeout: float) -> Completed:
+        assert argv[:4] == ["osascript", "-s", "s", "-e"]
+        case = next(c for c in right.values() if c["script"] == argv[4])
+        failed = f"execution error: Something. ({case.get('error')})\n".encode()
+        usual = (b"", failed, 1) if "error" in case else (f"{case['result']}\n".encode(), b"", 0)
+        return Completed(*answers.get(argv[4], usual))
+
+    found = differences(list(replayed_language(osascript, ["osascript"])), own)
+    assert found == [
+        "language.numbers.division is real: stdout is '3' on a Mac, '3.0' in the simulator",
+        "language.numbers.division by zero: error is -1 on a Mac, -2701 in the simulator",
+    ]
 
 
 def test_the_page_says_what_is_proven_on_which_system(own: list[Fact]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hard_profile import PROFILES, find_faults, play_calls
+from jsonschema import Draft202012Validator
 from remainder import REMAINDER, read_remainder
 from samples import built, same_reads
 from unguarded import unguarded
@@ -13,6 +14,7 @@ from unguarded import unguarded
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.field import field_rows
 from iac_simulator import Simulator
@@ -42,8 +44,10 @@ def fresh(name: str, catalogue: Catalogue = CATALOGUE) -> tuple[Gate, Simulator]
     return unguarded(catalogue, simulator), simulator
 
 
-def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
-    """Call a tool as its module shows; return why that failed."""
+def run_example(
+    catalogue: Catalogue, name: str, answers: list[CompletedCall] | None = None
+) -> ToolError | None:
+    """Call a tool as its module shows; return why that failed, and add what it answers."""
     gate, simulator = fresh(name, catalogue)
     tool = catalogue.load_operation(name)
     if first := FIRST.get(name):
@@ -52,9 +56,10 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
             CompletedCall,
         )
     try:
-        assert isinstance(
-            gate.call(Call(name, dict(tool.spec.example), confirm=False)), CompletedCall
-        )
+        done = gate.call(Call(name, dict(tool.spec.example), confirm=False))
+        assert isinstance(done, CompletedCall)
+        if answers is not None:
+            answers.append(done)
     except ToolError as error:
         return error
     sent = [event.event for event in simulator.events]
@@ -67,6 +72,36 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
 def test_the_example_of_a_tool_is_understood(name: str) -> None:
     error = run_example(CATALOGUE, name)
     assert (error is None) == (name not in LACKING), error
+
+
+READS = [n for n in sorted(CATALOGUE.tools) if CATALOGUE.load_operation(n).output is not None]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", READS)
+def test_the_answer_to_an_example_fits_the_output_schema(name: str) -> None:
+    answers: list[CompletedCall] = []
+    run_example(CATALOGUE, name, answers)
+    for done in answers:
+        content = done_result(done)["structuredContent"]
+        Draft202012Validator(dict(done.output or {})).validate(content)
+        # Else the answer is in the note, and what is left fits any schema.
+        assert "the app answered {" not in content.get("note", "")
+    assert answers or name in LACKING
+
+
+def test_each_read_has_an_output_schema_and_so_has_each_column_that_a_recipe_names() -> None:
+    for name in CATALOGUE.tools:
+        tool = CATALOGUE.load_operation(name)
+        if tool.spec.op not in ("get", "list", "count"):
+            continue
+        assert tool.output is not None, name
+        properties = tool.output.get("properties", {})
+        if tool.spec.op == "list":
+            assert tool.output["required"] == ["result"], name
+            assert properties["result"]["items"]["required"] == ["ref"], name
+            properties = properties["result"]["items"]["properties"]
+        assert {*tool.spec.bind.get("properties", ())} <= properties.keys(), name
 
 
 @pytest.mark.sweep

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from diary_world import WORLD, gate_of
+from jsonschema import Draft202012Validator
 
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
@@ -143,6 +144,22 @@ def test_the_next_call_after_an_undo_is_never_what_it_would_set(catalogue: Catal
     with pytest.raises(ToolError, match="something has changed since") as caught:
         diary.call(Call("undo_call", {"call": 1}, person))
     assert caught.value.next == NextCall("diary_get", {"target": MONDAY})
+
+
+def test_what_was_done_is_told_in_the_form_that_its_tools_declare(catalogue: Catalogue) -> None:
+    diary = gate(catalogue)
+    done(diary, "restore_point", name="before")
+    number = write(diary).call
+    told = {
+        "history": done(diary, "history"),
+        "outcome": done(diary, "outcome", call=number),
+        "restore_point": done(diary, "restore_point", name="after"),
+    }
+    for name, answer in told.items():
+        assert answer.output is not None, name
+        Draft202012Validator(dict(answer.output)).validate(answer.value)
+        # Every key is declared, so that a client's types have it.
+        assert answer.value.keys() <= answer.output["properties"].keys(), name
 
 
 def test_undoing_to_a_restore_point_stops_at_the_first_that_no_longer_fits(

@@ -369,6 +369,27 @@ def test_results_take_the_form_that_the_schema_declares() -> None:
     assert structured_content("x", result) == {"note": 'the app answered "x"'}
 
 
+def test_of_rows_only_what_is_not_of_its_type_is_told_in_the_note() -> None:
+    size = {"type": ["integer", "null"]}
+    row = {"type": "object", "properties": {"ref": {"type": "string"}, "size": size}}
+    rows = {"type": "array", "items": {**row, "required": ["ref"]}}
+    output = {"type": "object", "properties": {"result": rows}, "required": ["result"]}
+    found = [{"ref": "files[0]", "size": "big"}, {"ref": "files[1]", "size": None}]
+    content = structured_content(found, output, "2 items")
+    assert content == {
+        "result": [{"ref": "files[0]"}, {"ref": "files[1]", "size": None}],
+        "note": 'the app answered {"result.0.size": "big"}; 2 items',
+    }
+    assert found[0]["size"] == "big"
+    fields = {"type": "object", "properties": {"size": size}, "minProperties": 1}
+    assert structured_content({"size": "big", "name": "a"}, fields) == {
+        "name": "a",
+        "note": 'the app answered {"size": "big"}',
+    }
+    # Rows that cannot be told apart are no list.
+    assert structured_content([{"size": 1}], output)["note"] == 'the app answered [{"size": 1}]'
+
+
 def test_the_nearest_names_are_found_in_either_spelling() -> None:
     assert nearest_names("readstatus", ["read status", "subject"]) == ["read status"]
     assert nearest_names("xyz", ["read status"]) == []

@@ -137,7 +137,7 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("uri", "words"), [
-    ("iac://apps/note/model", "Nearest: notes."), ("iac://tools/notes_lst", "Nearest: notes_list"),
+    ("iac://apps/notez/model", "Nearest: notes."), ("iac://tools/notes_lst", "Nearest: notes_list"),
     ("iac://tools/click_men", "Nearest: click_menu"), ("iac://skills/mial", "Nearest: mail"),
     ("iac://skills/mail?offset=1", "There is no resource"),
     ("iac://statu", "Nearest: iac://status"), ("iac://apps/notes", "There is no resource"),

@@ -9,6 +9,7 @@ import pytest
 from builds import Built
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from piped import Piped
 from vendors import cut, entry_faults, name_faults
 
@@ -276,3 +277,23 @@ def test_a_large_result_is_cut_to_what_clients_take_and_can_be_read_on(served: P
     assert len(result["content"][0]["text"]) < 110_000
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
     assert "read_more" in json.dumps(result)
+
+
+@pytest.mark.process
+def test_a_list_that_is_too_large_is_cut_to_rows_that_fit_its_output_schema(
+    served: Piped, committed: Entries
+) -> None:
+    (entry,) = (entry for entry in committed if entry["name"] == "notes_list")
+    for length in (40_000, 300_000):
+        properties = {"name": f"Large {length}", "body": f"{length:07} " * (length // 8)}
+        for _ in range(3):
+            served.call("notes_make", element="note", properties=properties)
+        large = {"=": f"Large {length}"}
+        result = served.call(
+            "notes_list", element="note", properties=["name", "body"], where={"name": large}
+        )
+        content = result["structuredContent"]
+        assert "read_more" in content["note"]
+        assert 0 < len(json.dumps(content)) < 110_000
+        assert content["result"][0]["name"] == f"Large {length}"
+        Draft202012Validator(entry["outputSchema"]).validate(content)

@@ -89,13 +89,20 @@ def schema_faults(where: str, schema: Any) -> Iterator[str]:
             yield f"{where}: a type beside anyOf, or an empty one"
         for number, part in enumerate(schema["anyOf"]):
             yield from schema_faults(f"{where}.anyOf[{number}]", part)
-    elif schema.get("type") not in TYPES:
+    elif not _is_type(where, schema.get("type")):
         yield f"{where}: type {schema.get('type')!r}"
     yield from value_faults(where, schema)
     if schema.get("type") == "object":
         yield from object_faults(where, schema)
     if schema.get("type") == "array":
         yield from schema_faults(f"{where}[]", schema.get("items"))
+
+
+def _is_type(where: str, kind: Any) -> bool:
+    """Say whether clients take a type; a value of an answer, which no vendor reads, may be null."""
+    if isinstance(kind, list) and where.startswith("outputSchema"):
+        return {*kind} <= {*TYPES, "null"}
+    return isinstance(kind, str) and kind in TYPES
 
 
 def value_faults(where: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -118,12 +125,13 @@ def object_faults(where: str, schema: Mapping[str, Any]) -> Iterator[str]:
     One that declares no keys may be open: a record, or a filter, which the gate checks.
     """
     rows = schema.get("properties", {})
-    closed = schema.get("additionalProperties") is False or where == "outputSchema"
+    closed = schema.get("additionalProperties") is False or where.startswith("outputSchema")
     if rows and not closed:
         yield f"{where}: open"
     if not set(schema.get("required", ())) <= rows.keys():
         yield f"{where}: requires what it does not have"
     for key, row in rows.items():
-        if not KEY.fullmatch(key):
+        # Rows of an answer are keyed by the dictionary's terms.
+        if not (KEY.fullmatch(key) or where.startswith("outputSchema")):
             yield f"{where}: key {key!r}"
         yield from schema_faults(f"{where}.{key}", row)

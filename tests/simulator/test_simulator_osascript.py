@@ -93,8 +93,9 @@ def test_errors_can_go_to_stdout_and_name_the_file(script: Script, tmp_path: Pat
     (("-h",), "osascript: illegal option -- h\n", 64),
     (("-l",), "osascript: option requires an argument -- l\n", 64),
     (("-s", "x"), "osascript: unknown flag 'x' for -s\n", 64),
-    (("-e", "beep"),
-     "osascript: the simulator runs JavaScript only, not AppleScript: use -l JavaScript\n", 1),
+    (("-l", "Ruby", "-e", "beep"),
+     "osascript: the simulator runs JavaScript and AppleScript, and line by line JavaScript only:"
+     " not Ruby\n", 1),
     ((*JS, "/no/such/file.js"), "osascript: /no/such/file.js: No such file or directory\n", 1),
 ])  # fmt: skip
 def test_bad_arguments_give_one_line(

@@ -48,16 +48,17 @@ class Played:
 def read_tasks() -> list[dict[str, Any]]:
     """Return the tasks of the file, days filled in."""
     tasks: list[dict[str, Any]] = tomllib.loads(TASKS.read_text("utf-8"))["task"]
-    return [_dated(task) for task in tasks]
+    return [dated(task) for task in tasks]
 
 
-def _dated(value: Any) -> Any:
+def dated(value: Any) -> Any:
+    """Return data with the days that it names filled in."""
     if isinstance(value, str):
         today = datetime.now(UTC).date()
         return _DAY.sub(lambda by: (today + timedelta(days=int(by[1]))).isoformat(), value)
     if isinstance(value, Mapping):
-        return {key: _dated(part) for key, part in value.items()}
-    return [_dated(part) for part in value] if isinstance(value, list) else value
+        return {key: dated(part) for key, part in value.items()}
+    return [dated(part) for part in value] if isinstance(value, list) else value
 
 
 def world() -> dict[str, Any]:
@@ -166,7 +167,11 @@ def _filled(value: Any, answers: list[Any]) -> Any:
 def _picked(found: re.Match[str], answers: list[Any]) -> Any:
     value = answers[int(found[1]) - 1]
     for at, key in re.findall(r"\[(\d+)\]|\.(\w+)", found[2]):
-        value = value[int(at)] if at else value[key]
+        if key and key not in value:
+            # A tool of a page, by its name.
+            value = next(row for row in value["tools"] if row["name"] == key)
+        else:
+            value = value[int(at)] if at else value[key]
     return value
 
 

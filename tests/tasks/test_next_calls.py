@@ -36,7 +36,7 @@ WRONG: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("notes_list", {"element": "notte", "limmit": 3}, "", {"element": "note", "limit": 3}),
     ("reminders_set_due", {"reminder": "Milk", "due": "2026-03-09"}, "",
      {"reminder": 'reminders["Milk"]', "due": "2026-03-09"}),
-    ("app_running", {"app": "Note"}, "", {"app": "Notes"}),
+    ("app_running", {"app": "Notez"}, "", {"app": "Notes"}),
     # What is missing.
     ("mail_list", {}, "", OF_INBOX),
     ("notes_get", {}, "", {"target": "notes[0]"}),

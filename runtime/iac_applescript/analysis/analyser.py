@@ -11,16 +11,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
-from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import (
     AppStart,
     Findings,
     Language,
     LevelReason,
     OverBudgetError,
-    Scan,
-    ScanFault,
-    ScriptToken,
     text_at,
     within_budget,
 )
@@ -30,6 +26,7 @@ from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_j
 from iac_applescript.analysis.nested import find_nested_scripts
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import HARMFUL_NAMES, Vocabulary, build_vocabulary
+from iac_base.script_tokens import Scan, ScanFault, ScriptToken, scan_applescript
 from iac_runtime.policy.verbs import command_verb
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Catalogue, Effect

@@ -34,7 +34,7 @@ from iac_applescript.analysis.applescript_units import (
     parse_units,
     split_statements,
 )
-from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.findings import Findings, spend
 from iac_applescript.analysis.nested import RUNS_TEXT
 from iac_applescript.analysis.statement_effects import (
     command_effects,
@@ -50,6 +50,7 @@ from iac_applescript.analysis.statement_rules import (
 )
 from iac_applescript.analysis.texts import judge_phrases, judge_script_texts
 from iac_applescript.analysis.vocabulary import UNSEEN, Vocabulary
+from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 
@@ -158,7 +159,11 @@ class _StatementReader:
             self._add_danger("shape", "blocks and their ends do not match", "end", 0)
 
     def _close_block(self, tokens: Sequence[ScriptToken]) -> None:
-        if len(self.blocks) < 2 or len(tokens) > 5 or any(t.kind == "raw" for t in tokens):
+        if (
+            len(self.blocks) < 2
+            or sum(t.text != ":" for t in tokens) > 5
+            or any(t.kind == "raw" for t in tokens)
+        ):
             self._add_danger("shape", "an end without a beginning", "end", tokens[0].start)
             return
         self.blocks.pop()
@@ -167,7 +172,9 @@ class _StatementReader:
         name = tokens[1].folded
         simple = all(t.kind in ("word", "quoted") or t.text in "(){},:" for t in tokens)
         called = len(tokens) > 2 and tokens[2].text == "("
-        known = called or name in ("run", "idle", "quit", "open") or has_labeled_parameters(tokens)
+        known = called or name in ("run", "idle", "quit", "open")
+        if has_labeled_parameters(tokens):
+            simple = known = True
         if not simple or not known:
             says = "declares a handler of a kind that IAC does not know"
             self._add_danger("handler", says, name, tokens[0].start)
@@ -309,6 +316,8 @@ class _StatementReader:
         words = [token.folded if token.kind == "word" else "" for token in tokens[:3]]
         if block.apps and words[::2] == ["set", "to"]:
             here.add(words[1])
+        elif block.apps and words[:2] == ["on", "error"]:
+            here.update(token.folded for token in tokens[2:] if token.kind == "word")
 
     def _check_own_names(self, units: Sequence[Unit], set_here: set[str] | None) -> None:
         values = (self.declared.variables.get(unit.word, ()) for unit in units)

@@ -13,7 +13,7 @@ from typing import Final
 
 from iac_applescript.analysis import vocabulary as language
 from iac_applescript.analysis.applescript_units import ScriptDeclarations, Unit
-from iac_applescript.analysis.findings import ScriptToken, brackets_of, spend
+from iac_applescript.analysis.findings import brackets_of, spend
 from iac_applescript.analysis.vocabulary import (
     CONSTANTS,
     HARMFUL_MEMBERS,
@@ -21,6 +21,7 @@ from iac_applescript.analysis.vocabulary import (
     PHRASES,
     Vocabulary,
 )
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}
@@ -271,6 +272,9 @@ def not_understood(
             says = "names code that is not in this script"
             yield "phrase", says, f"{before.word} {unit.word}", unit.start
         elif before.kind in values and unit.kind in values:
+            # `my areaOfWidth:3 height:4` goes on with the handler's name.
+            if after == ":" and any(part.word in handlers for part in units[:place]):
+                continue
             yield "unknown", "was not understood", unit.word, unit.start
         elif unit.word == "(" and before.kind == "variable" and before.word not in handlers:
             yield "unknown", "calls an unknown handler", unit.word, unit.start

@@ -11,35 +11,11 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from iac_applescript.analysis import vocabulary as language
-from iac_applescript.analysis.findings import (
-    MAX_SCRIPT,
-    Scan,
-    ScanFault,
-    ScriptToken,
-    brackets_of,
-    hidden_in,
-    spend,
-)
+from iac_applescript.analysis.findings import brackets_of, spend
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_phrases
+from iac_base.script_tokens import ScriptToken
 
-_PLAIN: Final = re.compile(
-    r"[ \t\ufeff]*+(?:(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?))"
-)
-"""A word or a number, with the blanks before it: most of a script."""
-
-_BLANKS: Final = re.compile(r"[ \t\ufeff]+")
-_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_PIPES: Final = re.compile(r"\|((?:[^|\\\r\n]|\\.)*)\|")
-_CHEVRON: Final = re.compile(r"«[^»\r\n]*»?|»")
-_DOUBLE: Final = re.compile(r"<<|>>")
-_LINE_COMMENT: Final = re.compile(r"(?:--|#)[^\r\n]*")
-_CONTINUED: Final = re.compile(r"¬[ \t]*(?:(?:--|#)[^\r\n]*)?(?:\r\n|\r|\n)")
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_SIGN: Final = re.compile(r"<=|>=|/=|[-+*/^&=<>≠≤≥÷(){},:;]|['’]s\b")
 _RAW_TYPE: Final = re.compile(r"«class [\w ]{4}»")
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
-
 
 UnitKind = Literal["term", "command", "keyword", "variable", "text", "number", "sign", "unknown"]
 
@@ -50,91 +26,6 @@ _JUDGED: Final = frozenset(("copy", "make", "set"))
 _OURS: Final = longest_phrases(
     (*language.COMMANDS, *language.KEYWORDS, *language.TERMS, *language.CONSTANTS)
 )
-
-
-def scan_applescript(script: str) -> Scan:
-    """Return the tokens of an AppleScript and what could not be read; never raises."""
-    if len(script) > MAX_SCRIPT:
-        return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
-    tokens: list[ScriptToken] = []
-    faults = hidden_in(script, lead="\ufeff")
-    at = 0
-    while at < len(script):
-        while match := _PLAIN.match(script, at):
-            kind, at = match.lastgroup, match.end()
-            text = match[kind]  # type: ignore[index]
-            tokens.append(ScriptToken(kind, text, match.start(kind), text.casefold()))  # type: ignore[arg-type]
-        if at < len(script):
-            at = _scan_token(script, at, tokens, faults)
-    tokens.append(ScriptToken("end", "", len(script)))
-    return Scan(tuple(tokens), tuple(faults))
-
-
-def _scan_token(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
-    char = script[at]
-    if match := _BLANKS.match(script, at):
-        return match.end()
-    if char in "\r\n" and (match := _LINE_END.match(script, at)):
-        tokens.append(ScriptToken("end", "", at))
-        return match.end()
-    if script.startswith("(*", at):
-        return _scan_comment(script, at, faults)
-    if match := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
-        return match.end()
-    if char == '"':
-        return _scan_string(script, at, tokens, faults)
-    if char == "|":
-        match = _PIPES.match(script, at)
-        if match is None:
-            faults.append(ScanFault("a name between bars has no closing bar", at))
-            return len(script)
-        text = _unescape_text(match[1])
-        tokens.append(ScriptToken("quoted", text, at, text.casefold()))
-        return match.end()
-    if match := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
-        tokens.append(ScriptToken("raw", match.group(), at, match.group().casefold()))
-        return match.end()
-    if match := _SIGN.match(script, at):
-        tokens.append(ScriptToken("sign", match.group(), at, match.group().casefold()))
-        return match.end()
-    faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning in AppleScript", at))
-    return at + 1
-
-
-def _scan_string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
-    match = _STRING.match(script, at)
-    if match is None:
-        faults.append(ScanFault("a closing quotation mark is missing", at))
-        return len(script)
-    text = _unescape_text(match[1])
-    tokens.append(ScriptToken("string", text, at, text.casefold()))
-    return match.end()
-
-
-def _scan_comment(script: str, at: int, faults: list[ScanFault]) -> int:
-    depth, place = 0, at
-    while place < len(script):
-        if script.startswith("(*", place):
-            depth, place = depth + 1, place + 2
-        elif script.startswith("*)", place):
-            depth, place = depth - 1, place + 2
-            if depth == 0:
-                _check_comment(script[at:place], at, faults)
-                return place
-        else:
-            place += 1
-    faults.append(ScanFault("a comment is not closed", at))
-    return len(script)
-
-
-def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
-    """A nested comment with quotes or line comments can be read in two ways."""
-    if "(*" in text[2:] and any(mark in text for mark in ('"', "--", "#", "|")):
-        faults.append(ScanFault("nested comments can be read in two ways", at))
-
-
-def _unescape_text(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
 
 
 class Unit(NamedTuple):
@@ -427,15 +318,24 @@ def _add_handler(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None
         _declare_words(params, names, without=_LABELS)
 
 
+_GIVEN: Final = r"w:w(?:aw+)?(?::(?:v|w{1,2}|{}))?"
+"""A parameter behind `given`: its label, its name, and maybe its class and its default."""
+
+_LABELED: Final = re.compile(rf"w(?=.)(?:lw)*(?:g{_GIVEN}(?:,{_GIVEN})*)?|(?:w:w)+")
+
+
 def has_labeled_parameters(line: Sequence[ScriptToken]) -> bool:
-    """Say whether a handler has parameters behind labels: `on largest of aList`."""
-    given = line[2:]
-    return (
-        len(given) % 2 == 0
-        and given[:1] != ()
-        and all(token_name(token) in _LABELS for token in given[::2])
-        and all(token.kind in ("word", "quoted") for token in given[1::2])
+    """Say whether the parameters of a handler stand behind labels or within its name.
+
+    `on largest of aList`, `on greet given person:p : "you"`, `on areaOfWidth:w height:h`.
+    """
+    letters = {"as": "a", "given": "g", **dict.fromkeys(_LABELS, "l")}
+    kinds = {"word": "w", "quoted": "w", "string": "v", "number": "v", "sign": ""}
+    shape = "".join(
+        (letters.get(t.folded) if t.kind == "word" else None) or kinds.get(t.kind, "?") or t.text
+        for t in line[1:]
     )
+    return _LABELED.fullmatch(shape) is not None
 
 
 Part = TypeVar("Part", ScriptToken, Unit)
@@ -514,12 +414,17 @@ def _add_set_variables(rest: Sequence[ScriptToken], declared: ScriptDeclarations
         return
     closing = brackets_of([t.text if t.kind == "sign" else "" for t in rest]).closing
     end = closing.get(0, 0)
-    if rest[0].text == "{" and end and [token_name(t) for t in rest[end + 1 : end + 2]] == ["to"]:
+    to = rest[end + 1 : end + 2]
+    if rest[0].text == "{" and end and [token_name(t) for t in to] == ["to"]:
         names, value = split_outside_brackets(rest[1:end], ","), rest[end + 2 :]
         whole = bool(value) and value[0].text == "{" and value[-1].text == "}"
         given = split_outside_brackets(value[1:-1], ",") if whole else []
         for place, name in enumerate(names):
-            # `{a, b}` or `{label:a}`; of another form it is no name.
-            if len(name) in (1, 3) and (len(name) == 1 or name[1].text == ":"):
-                fits = len(name) == 1 and len(given) == len(names)
-                _add_variable(name[-1], tuple(given[place]) if fits else (), declared)
+            # `{a, b}`, `{label:a}` or a pattern of such; of another form it is no name.
+            labeled = len(name) > 2 and name[1].text == ":"
+            name = name[2:] if labeled else name
+            part = given[place] if len(given) == len(names) and not labeled else ()
+            if len(name) == 1:
+                _add_variable(name[0], tuple(part), declared)
+            elif name and name[0].text == "{":
+                _add_set_variables((*name, *to, *part), declared)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import MAX_SCRIPT, Language
+from iac_applescript.analysis.findings import Language
 from iac_applescript.analysis.javascript_tree import iterate_written
+from iac_base.script_tokens import MAX_SCRIPT, scan_applescript
 from iac_runtime.tools.field import field_rows
 
 _SPACES: Final = re.compile(r"\s")

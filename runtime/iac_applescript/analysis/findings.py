@@ -5,7 +5,6 @@ within a second.
 """
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final, Literal, NamedTuple
 
+from iac_base.script_tokens import ScriptPlace, ScriptToken
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Effect
 
@@ -59,60 +59,7 @@ def spend(steps: int) -> None:
         raise OverBudgetError
 
 
-MAX_SCRIPT: Final = 64 * 1024
-"""Characters of a script; a longer one is not read at all."""
-
-Kind = Literal["word", "quoted", "string", "number", "sign", "raw", "regex", "template", "end"]
-"""`quoted` is AppleScript's `|name|`, `raw` a chevron form, `end` the end of a logical line."""
-
-
-class ScriptPlace(NamedTuple):
-    """Where something stands: line and column count from 1, `start` from 0; all in characters."""
-
-    line: int
-    column: int
-    start: int
-
-
-class ScriptToken(NamedTuple):
-    """A token; of a string `text` is its value, escapes resolved, else what is written.
-
-    `folded` is the text as AppleScript compares words.
-    """
-
-    kind: Kind
-    text: str
-    start: int
-    folded: str = ""
-
-
-class ScanFault(NamedTuple):
-    """What cannot be read, and where it begins."""
-
-    message: str
-    start: int
-
-
-class Scan(NamedTuple):
-    """The tokens of a script, comments left out."""
-
-    tokens: tuple[ScriptToken, ...]
-    faults: tuple[ScanFault, ...]
-
-
 _OPENS: Final = {")": "(", "]": "[", "}": "{"}
-_UNUSUAL: Final = re.compile(r"[^\t\r\n -~]")
-_UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-"""Categories of characters that show as nothing, or end a line for some readers only."""
-
-
-def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
-    """Return the first character that hides, in any place; `lead` may stand at the beginning."""
-    for match in _UNUSUAL.finditer(script):
-        at, char = match.start(), match.group()
-        if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
-            return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
-    return []
 
 
 def text_at(tokens: Sequence[ScriptToken], place: int) -> str:

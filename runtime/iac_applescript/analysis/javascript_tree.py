@@ -20,14 +20,14 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from iac_applescript.analysis.findings import (
+from iac_applescript.analysis.findings import spend
+from iac_base.script_tokens import (
     MAX_SCRIPT,
     Kind,
     Scan,
     ScanFault,
     ScriptToken,
     hidden_in,
-    spend,
 )
 
 _DEEPEST: Final = 120

@@ -11,7 +11,6 @@ from iac_applescript.analysis.applescript_units import (
     Unit,
     split_outside_brackets,
 )
-from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.texts import (
     is_data_file,
     is_literal_address,
@@ -22,6 +21,7 @@ from iac_applescript.analysis.texts import (
     strip_parentheses,
 )
 from iac_applescript.analysis.vocabulary import JUDGED, LEADS, TermUse, Vocabulary
+from iac_base.script_tokens import ScriptToken
 from iac_runtime.policy.verbs import Deed, find_consequences, is_trash_name
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Verb

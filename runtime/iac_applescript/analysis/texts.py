@@ -11,8 +11,9 @@ from iac_applescript.analysis.applescript_units import (
     is_type_code,
     split_outside_brackets,
 )
-from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.findings import Findings, spend
 from iac_applescript.analysis.vocabulary import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
+from iac_base.script_tokens import Scan, ScriptToken
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200

@@ -15,6 +15,7 @@ from iac_runtime.gate.planning import (
     plan_task,
 )
 from iac_runtime.gate.undoing import plan_history, plan_outcome, plan_restore_point, plan_undo
+from iac_runtime.outcomes.outcome import State
 from iac_runtime.tool import Level, Toolset, limits, tool
 
 OWN: Final = Toolset((__name__,))
@@ -102,12 +103,67 @@ def undo_call(
     """
 
 
-@tool(level="SAFE", plan=plan_outcome, example={"call": 12})
+class OutcomeFacts(TypedDict):
+    """What came of a call; what is not known is left out."""
+
+    state: State
+    ref: NotRequired[str]
+    read: NotRequired[dict[str, Any]]
+    says: NotRequired[str]
+    call: NotRequired[int]
+    undo: NotRequired[str]
+
+
+class CallRow(TypedDict):
+    """A call that is kept; what there is nothing to say of is left out."""
+
+    call: int
+    at: str
+    tool: str
+    did: NotRequired[str]
+    client: NotRequired[str]
+    undone_by: NotRequired[int]
+    undoes: NotRequired[int]
+    undo: NotRequired[str]
+
+
+class HistoryRow(CallRow):
+    """A call in the history: `copy` is of an object that is gone for good."""
+
+    outcome: State
+    copy: NotRequired[str | dict[str, Any]]
+
+
+class LateOutcome(CallRow):
+    """A call, and what came of it as seen now."""
+
+    outcome: OutcomeFacts
+    copy: NotRequired[dict[str, Any]]
+    note: NotRequired[str]
+
+
+class History(TypedDict):
+    """The changes of the last week, the newest first, and the last call before each point."""
+
+    calls: list[HistoryRow]
+    points: NotRequired[dict[str, int]]
+    note: NotRequired[str]
+
+
+class RestorePoint(TypedDict):
+    """A restore point: everything after this call can be undone together."""
+
+    point: str
+    at: str
+    after_call: int
+
+
+@tool(level="SAFE", plan=plan_outcome, answer=LateOutcome, example={"call": 12})
 def outcome(call: CallNumber) -> None:
     """Check again whether a change had its effect, by the call's number in its outcome."""
 
 
-@tool(level="SAFE", plan=plan_history, large=True)
+@tool(level="SAFE", plan=plan_history, answer=History, large=True)
 def history(
     call: CallNumber | None = None,
     last: Annotated[int, limits(minimum=1, maximum=1000)] | None = None,
@@ -115,7 +171,12 @@ def history(
     """Show the changes of the last week, and whether undo_call can undo them."""
 
 
-@tool(level="SAFE", plan=plan_restore_point, example={"name": "before the clean-up"})
+@tool(
+    level="SAFE",
+    plan=plan_restore_point,
+    answer=RestorePoint,
+    example={"name": "before the clean-up"},
+)
 def restore_point(name: Annotated[str, limits(minLength=1, maxLength=100)]) -> None:
     """Set a restore point with a name, so that undo_call can undo everything after it."""
 
@@ -127,9 +188,18 @@ class TaskCall(TypedDict):
     arguments: NotRequired[ToolArguments]
 
 
+class Task(TypedDict):
+    """What a task covers, how many objects, and for how long."""
+
+    covers: str
+    left: int
+    minutes: int
+
+
 @tool(
     level="MODIFY",
     plan=plan_task,
+    answer=Task,
     words="task budget permission several changes one approval question",
     example={
         "calls": [{"name": "mail_mark_read", "arguments": {"message": "inbox.messages[0]"}}],
@@ -152,7 +222,14 @@ def approve_task(
     """
 
 
-@tool(level="SAFE", plan=plan_audit_tail, large=True)
+class AuditTail(TypedDict):
+    """The last calls, the newest last."""
+
+    calls: list[dict[str, Any]]
+    note: NotRequired[str]
+
+
+@tool(level="SAFE", plan=plan_audit_tail, answer=AuditTail, large=True)
 def audit_tail() -> None:
     """Show the latest calls of this user's servers, and their results."""
 

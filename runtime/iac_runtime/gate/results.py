@@ -9,8 +9,9 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, NextCall, ToolError, quote_text
@@ -31,6 +32,9 @@ from iac_runtime.tools.own import CALL_TOOLS
 from iac_runtime.tools.shape import Schema, Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _SHIFTING: Final = (
     "a reference here ends in a position, and positions shift when objects come or go: use it soon"
@@ -290,7 +294,7 @@ def structured_content(
     A reference becomes `{"ref": …}`, an object stays, all else is `{"result": …}`; nothing to say
     is an empty object. A note says what is missing, an outcome what was read back. An app may
     answer something else than its dictionary declares, or nothing: clients refuse that, so it is
-    then told in the note.
+    then told in the note, of rows the values that do not fit.
     """
     declared = set((output or {}).get("properties", ()))
     found: dict[str, Any]
@@ -300,9 +304,13 @@ def structured_content(
         found = dict(value)
     else:
         found = {} if value is None else {"result": value}
-    if output is not None and found and _fault(found, output):
-        answered = json.dumps(found.get("result", value), ensure_ascii=False)
-        found, note = {}, "; ".join(filter(None, (f"the app answered {answered}", note)))
+    if output is not None and found and (faults := _faults(found, output)):
+        odd: Any = {}
+        fitting = _take_out(found, {*map(_way_to_key, faults)}, odd)
+        if not fitting or _faults(fitting, output):
+            fitting, odd = {}, found.get("result", value)
+        answered = json.dumps(odd, ensure_ascii=False)
+        found, note = fitting, "; ".join(filter(None, (f"the app answered {answered}", note)))
     # Modules of earlier builds close their answers.
     is_open = output is None or "note" in declared or output.get("additionalProperties", True)
     if note and "note" not in found and is_open:
@@ -317,16 +325,38 @@ def structured_content(
     return found
 
 
-def _fault(found: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-    """Return where an answer breaks its schema, and which rule; empty where it fits."""
+def _faults(found: Mapping[str, Any], output: Mapping[str, Any]) -> list["ValidationError"]:
+    """Return where an answer breaks its schema; empty where it fits."""
     if accepts_value(found, output):
-        return ""
+        return []
     # Heavy, and needed for what is doubtful only.
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
 
-    fault = best_match(Draft202012Validator(dict(output)).iter_errors(dict(found)))
-    return f"{fault.json_path}: {fault.validator}" if fault is not None else ""
+    return [*Draft202012Validator(dict(output)).iter_errors(dict(found))]
+
+
+_Way = tuple[str | int, ...]
+
+
+def _way_to_key(fault: "ValidationError") -> _Way:
+    """Return the way to the value that a fault is in: to the last key on it."""
+    way = tuple(fault.absolute_path)
+    return way[: max((at + 1 for at, key in enumerate(way) if isinstance(key, str)), default=0)]
+
+
+def _take_out(value: Any, ways: AbstractSet[_Way], taken: dict[str, Any], at: _Way = ()) -> Any:
+    """Return `value` without what is at `ways`, which is `taken` by its way (`result.0.size`)."""
+    if isinstance(value, list):
+        return [_take_out(part, ways, taken, (*at, i)) for i, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    kept: dict[str, Any] = {}
+    for key, part in value.items():
+        if (way := (*at, key)) in ways:
+            taken[".".join(map(str, way))] = part
+        else:
+            kept[key] = _take_out(part, ways, taken, way)
+    return kept
 
 
 def _declared(tool: Tool, value: Any) -> Schema | None:
@@ -340,10 +370,11 @@ def _declared(tool: Tool, value: Any) -> Schema | None:
     """
     if tool.output is None or tool.operation is not None or value is None:
         return tool.output
-    fault = _fault(structured_content(value), tool.output)
-    if not fault:
+    faults = _faults(structured_content(value), tool.output)
+    if not faults:
         return tool.output
-    says = f"the answer of {tool.name} does not fit its output schema ({fault})"
+    where = f"{faults[0].json_path}: {faults[0].validator}"
+    says = f"the answer of {tool.name} does not fit its output schema ({where})"
     if os.environ.get("IAC_STRICT"):
         raise RuntimeError(says)
     logging.getLogger("iac.gate").warning("%s", says)

@@ -58,7 +58,7 @@ _SURE: Final = 1.9
 _CERTAIN: Final = 1.4
 """As much of a tool that is DANGEROUS: of 64 requests for one none had less."""
 
-_NEAR: Final = 0.75
+_NEAR: Final = 0.7
 """Of an intent's score, what a tool of the dictionary needs to be for the same."""
 
 _MEANS: Final = {"add": "make", "create": "make", "find": "list", "search": "list", "edit": "set"}

@@ -66,6 +66,10 @@ def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     schema = catalogue.load_tool(row).input
     operation = catalogue.load_operation(name)
     example = _example_arguments(operation, schema, hit)
+    for given in (example, example.get("properties")):
+        if isinstance(given, dict):
+            told = {key for key, value in given.items() if value == "example"}
+            given.update({key: EXAMPLES[key] for key in told & EXAMPLES.keys()})
     if hit and hit.slots:
         example = fill_example(example, operation.spec.params, hit.slots, operation.tables)
     purpose = _LEVEL.sub("", str(entry["description"]))
@@ -207,7 +211,12 @@ def _example_value(kind: str, tables: Tables) -> Any:
         return [_example_value(first.removeprefix("list of "), tables)]
     if tables.enums.get(first):
         return tables.enums[first][0][0]
-    if first in tables.classes and not (first in _PATHS and has_folders(tables)):
+    # `text` is a class of some apps too: its values are texts.
+    if (
+        first in tables.classes
+        and first != "text"
+        and not (first in _PATHS and has_folders(tables))
+    ):
         return shortest_reference(tables, first)
     if first in tables.records:
         return {}

@@ -26,13 +26,10 @@ _COVER: Final = 0.35
 _OPERATION: Final = 0.2
 
 
-_TOGETHER: Final = 0.75
+_TOGETHER: Final = 0.45
 
 
-_COMMAND: Final = 0.18
-
-
-_RECIPE: Final = 0.08
+_COMMAND: Final = 0.27
 
 
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
@@ -69,11 +66,6 @@ own comes first."""
 _MARK: Final = 2.0
 
 
-_NAME: Final = 0.3
-"""What a word that marks such a tool, and a name, count for it: it works with whatever has the
-name."""
-
-
 _GESTURE: Final = 0.35
 """What such a tool has whose own name is the word that marks it: click, scroll, drag."""
 
@@ -102,21 +94,13 @@ _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
 
-_EXACT: Final = 0.2
-"""What a recipe has whose name is said whole: it is what was asked for."""
-
-
-_ACTS: Final = 0.3
-"""How likely an act is that counts as said."""
-
-
 _LIKELY: Final = 3
 
 
 _ACT: Final = 0.2
 
 
-_ACT_NAMED: Final = 0.3
+_ACT_NAMED: Final = 0.18
 
 
 _THING: Final = 0.1
@@ -225,8 +209,6 @@ def rank_tools(
         + _ACT * acts.get(stem_word(op), 0)
         for op in _OPS
     }
-    likely = {one for one, chance in acts.items() if chance >= _ACTS}
-    spoken = options.keys() | {stem_word(one) for one in request.operations} | likely
     best: dict[str, ToolCandidate] = {}
 
     def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
@@ -256,12 +238,6 @@ def rank_tools(
                     add_candidate(score + gain, row.app, op, tool, row)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
-            if not request.operations:
-                # A recipe is what people often do: it is near where a request has no verb.
-                gain = max(gain, _RECIPE)
-            distinctive_words = _distinctive_words(row.words[0])
-            if row.kind != "command" and len(distinctive_words) > 1 and distinctive_words <= spoken:
-                gain += _EXACT
             acting = max((acts.get(one, 0) for one in named), default=0)
             gain += _ACT_NAMED * acting
             if not match.got and not acting and _STANDARD.issuperset(row.words[0].split()):
@@ -325,8 +301,6 @@ def _general_weights(request: SearchRequest, marked: Set[int], hint: Hint) -> li
             general_weights.append(0.0)
         elif place in marked:
             general_weights.append(_MARK)
-        elif term.stem in request.names:
-            general_weights.append(_NAME)
         else:
             general_weights.append(term.worth)
     return general_weights
@@ -456,7 +430,7 @@ _LIKELY_APP: Final = 0.75
 """The power of an area's likelihood: the second likeliest is not far behind."""
 
 
-_SAID: Final = 0.4
+_SAID: Final = 0.6
 """What a sure word of an area adds."""
 
 
@@ -465,10 +439,6 @@ _MOST: Final = 1.5
 
 _NEXT: Final = 0.85
 """What of that the next app of an area has."""
-
-
-_OF_A_NAME: Final = 0.5
-"""What a word of an area is worth that seems to be somebody's name for something."""
 
 
 _USUAL_WORDS: Final = 0.15
@@ -501,10 +471,6 @@ _OF_ANY_APP: Final = frozenset({"mac", "accessibility", "applescript"})
 
 _ABSENT: Final = 0.6
 """How much more a request must speak for what an app is for that has no tools here."""
-
-
-_BESIDE: Final = 0.15
-"""What an area says where an app is named."""
 
 
 _LONGEST: Final = 4
@@ -565,10 +531,7 @@ def app_hints(
                 _add_hint(found, place, Hint(_NAMED_IN_QUERY, frozenset(said)))
     if any(hint.name_stems and hint.strength >= _NAMED_IN_QUERY for hint in found.values()):
         # Who names an app means that one, whatever others are for.
-        return {
-            place: hint if hint.name_stems else hint._replace(strength=_BESIDE * hint.strength)
-            for place, hint in found.items()
-        }
+        return {place: hint for place, hint in found.items() if hint.name_stems}
     return found
 
 
@@ -620,11 +583,8 @@ def _names_in(request: SearchRequest) -> set[str]:
         for start in range(len(words))
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1)
     )
-    return {
-        "".join(span)
-        for span in spans
-        if len(span) > 1 or span[0] in request.capitals or span[0] not in _everyday_words()
-    }
+    plain = _everyday_words() - request.capitals
+    return {"".join(span) for span in spans if len(span) > 1 or plain.isdisjoint(span)}
 
 
 @lru_cache(maxsize=1)
@@ -647,16 +607,12 @@ def _area_word_scores(request: SearchRequest) -> dict[str, float]:
     # What a request begins with is done, not spoken of: list the songs, email it to her.
     terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
     for name, area in load_lexicon().areas.items():
-        worth = sum(_word_score(one.options, area) * _term_weight(request, one) for one in terms)
+        worth = sum(_word_score(one.options, area) * min(1.0, one.worth * 2) for one in terms)
         if request.first in area.first:
             worth += 1.0
         if worth:
             area_word_scores[name] = worth
     return area_word_scores
-
-
-def _term_weight(request: SearchRequest, term: SearchTerm) -> float:
-    return min(1.0, term.worth * 2) * (_OF_A_NAME if term.stem in request.names else 1.0)
 
 
 def _word_score(options: Mapping[str, float], area: Area) -> float:

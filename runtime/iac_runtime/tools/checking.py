@@ -241,6 +241,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),
     "number": (int, float),
     "integer": (int,),
+    "null": (type(None),),
 }
 
 
@@ -253,7 +254,7 @@ def accepts_value(value: Any, schema: _Schema) -> bool:
 
     What is refused here may fit all the same: jsonschema decides, and says why not.
     """
-    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
+    return (not isinstance(value, bool) or "boolean" in schema.get("type", "boolean")) and all(
         _accepts_keyword(value, key, wanted, schema)
         for key, wanted in schema.items()
         if key not in _SAID
@@ -279,7 +280,8 @@ def _accepts_keyword(value: Any, key: str, wanted: Any, schema: _Schema) -> bool
         kinds, holds = _LIMITS[key]
         return not isinstance(value, kinds) or holds(value, wanted)
     if key == "type":
-        return isinstance(wanted, str) and isinstance(value, _TYPES.get(wanted, ()))
+        names = (wanted,) if isinstance(wanted, str) else wanted
+        return isinstance(value, tuple(kind for one in names for kind in _TYPES.get(one, ())))
     if key == "enum":
         return isinstance(value, str) and value in wanted
     if key == "anyOf":

@@ -112,6 +112,7 @@ def get(
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
         "cursor": Param("", "", "text"),
+        "detail": Param("", "", "text"),
         "raw": Param("", "", "boolean"),
         "timeout": Param("", "", "number"),
     },
@@ -128,6 +129,7 @@ def list(
     limit: int | None = None,
     offset: int | None = None,
     cursor: str | None = None,
+    detail: str | None = None,
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -143,6 +145,7 @@ def list(
         limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
+        detail: full: references, seconds and empty values too.
         raw: Keep hidden characters in texts.
         timeout: Seconds that the call may take.
 
@@ -159,6 +162,7 @@ def list(
         limit=limit,
         offset=offset,
         cursor=cursor,
+        detail=detail,
         raw=raw,
         timeout=timeout,
     )
@@ -527,6 +531,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -538,9 +543,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
         '"offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Rows to skip"}, '
         '"cursor": {"type": "string", "description": "The cursor from the last result\'s note"}, '
+        '"detail": {"type": "string", "enum": ["concise", "full"], "description": "full: references, seconds and empty values too"}, '
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'

@@ -118,7 +118,7 @@ function list(work, request) {
   if (found.early) {
     if (found.filter) filterHere(found, '');
   } else if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
-  refuseTooLong(found);
+  refuseTooLong(found, request);
   var made = sieved(found, request);
   if (made) return made;
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
@@ -174,6 +174,7 @@ function wantedIds(list, request) {
 function readAfresh(list) {
   list.read = Object.create(null);
   list.total = list.reach = null;
+  if (list.holder) list.holder.keys = null;
 }
 
 // Where a cursor goes on: behind the item that it names, wherever that is now.
@@ -300,7 +301,7 @@ function settle(list, request) {
 
 // One pass; says whether the list was at the end what it was at the beginning.
 function held(list, request) {
-  var holders = list.holder && (list.holder.keys = holderKeys(list));
+  var holders = list.holder && (list.holder.keys = list.holder.keys || holderKeys(list));
   var key = request.idColumn && column(list, request.idColumn, '') ? request.idColumn : '';
   if (!key && request.nameColumn && column(list, request.nameColumn, '')) key = request.nameColumn;
   var dear = (namesRead(request).length + 1) * list.costs.event >= MUCH_MORE;

@@ -77,12 +77,25 @@ function choosePart(list, request) {
 }
 
 // What several objects hold is looked through in each of them where all of it would take too long.
-function refuseTooLong(list) {
+function refuseTooLong(list, request) {
   var names = list.holder && list.test && list.range && list.costs.column > DEAR ? namesTested(list.test) : [''];
-  if (names.indexOf('') >= 0) return;
-  if (weightOfAll(list, names) * size(list.work, list.bare) > ENOUGH * list.range.raw.seconds * 1000) {
-    throw { errorNumber: -1700, message: 'To look through all of them would take too long.' };
+  function isTooLong() {
+    return weightOfAll(list, names) * size(list.work, list.bare) > ENOUGH * list.range.raw.seconds * 1000;
   }
+  if (names.indexOf('') >= 0) return;
+  if (!MEASURED[list.costs.app]) measureHeld(list, request, names[0]);
+  if (list.costs.column > DEAR && isTooLong()) throw { errorNumber: -1700, message: 'To look through all of them would take too long.' };
+}
+
+// What others saw is asked of the first of several objects.
+function measureHeld(list, request, name) {
+  var steps = list.range.target, length = request.holder ? request.holder.length - 1 : 0;
+  if (!length) return;
+  list.holder.keys = holderKeys(list);
+  list.range.target = steps.slice(0, length).concat([[list.holder.by, list.holder.keys[0]]], steps.slice(length));
+  measure(list, name);
+  list.range.target = steps;
+  list.reach = null;
 }
 
 function placesOf(part) {
