@@ -1658,6 +1658,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1675,6 +1676,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1878,6 +1882,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_current_track": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"name": {"type": ["string", "null"]}, '
+        '"artist": {"type": ["string", "null"]}, '
+        '"album": {"type": ["string", "null"]}, '
+        '"duration": {"type": ["number", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "get_player_state": Schema(
         '{"type": "object", "properties": {'
@@ -1895,20 +1905,36 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "artist": '
+        '{"type": ["string", "null"]}, "album": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_by_artist": Schema(
         '{"type": "object", "properties": {'
         '"artist": {"type": "string", "description": "Part of the artist\'s name"}'
         '}, "required": ["artist"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "artist": '
+        '{"type": ["string", "null"]}, "album": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_playlists": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_tracks": Schema(
         '{"type": "object", "properties": {'
         '"playlist": {"type": "string", "description": "The playlist to look in, such as playlists[0]"}'
         '}, "required": ["playlist"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "artist": '
+        '{"type": ["string", "null"]}, "duration": {"type": ["number", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "make_playlist": Schema(
         '{"type": "object", "properties": {'
@@ -1941,6 +1967,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "now_playing": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"player state": {"type": ["string", "null"]}, '
+        '"current track": {"type": ["string", "null"]}, '
+        '"player position": {"type": ["number", "null"]}, '
+        '"sound volume": {"type": ["integer", "null"]}'
+        '}, "minProperties": 1}',
     ),
     "play_playlist": Schema(
         '{"type": "object", "properties": {'
@@ -1951,11 +1983,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"album": {"type": "string", "description": "The album to look for"}'
         '}, "required": ["album"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "artist": '
+        '{"type": ["string", "null"]}, "album": {"type": ["string", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_playlist": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "Words of the name"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
 }
 

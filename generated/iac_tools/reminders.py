@@ -1003,6 +1003,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "minProperties": 1}',
     ),
     "list": Schema(
         '{"type": "object", "properties": {'
@@ -1018,6 +1019,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"raw": {"type": "boolean", "description": "Keep hidden characters in texts"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "count": Schema(
         '{"type": "object", "properties": {'
@@ -1126,6 +1130,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"list": {"type": "string", "description": "The list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "flagged": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "make_reminder": Schema(
         '{"type": "object", "properties": {'
@@ -1146,16 +1154,28 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_lists": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}}, '
+        '"required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_due": Schema(
         '{"type": "object", "properties": {'
         '"before": {"type": "string", "format": "date-time", "description": "The end of the time, in ISO 8601"}'
         '}, "required": ["before"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "priority": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "find_reminders": Schema(
         '{"type": "object", "properties": {'
         '"text": {"type": "string", "description": "The words to look for"}'
         '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "completed": {"type": ["boolean", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "set_due": Schema(
         '{"type": "object", "properties": {'
@@ -1189,19 +1209,35 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"day": {"type": "string", "format": "date-time", "description": "A day, such as today, tomorrow or 2026-11-24"}'
         '}, "required": ["day"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "priority": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "overdue": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "priority": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_flagged": Schema(
         '{"type": "object", "properties": {'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
+        '{"type": ["string", "null"], "format": "date-time"}, "priority": {"type": ["integer", "null"]}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "list_completed": Schema(
         '{"type": "object", "properties": {'
         '"list": {"type": "string", "description": "The list to look in, such as lists[0]"}'
         '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "completion '
+        'date": {"type": ["string", "null"], "format": "date-time"}}, "required": ["ref"]}}'
+        '}, "required": ["result"]}',
     ),
     "rename_reminder": Schema(
         '{"type": "object", "properties": {'
