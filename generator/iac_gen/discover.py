@@ -282,6 +282,8 @@ def pick_sources(discovered: DiscoveredSources, names: Sequence[str]) -> Discove
         if match is None:
             near = nearest_names(name, labels)
             hint = f" Nearest: {', '.join(near)}." if near else " Run iac-gen list to see the apps."
+            if "/" in name:
+                hint = " To read a file or a folder, use --dictionary PATH."
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)

@@ -143,6 +143,8 @@ def test_an_unknown_app_is_answered_with_the_nearest(diary: Path, tools: Path) -
     )
     result = run("build", "zzzzzz", "--dictionary", diary, "--output", tools, code=2)
     assert result.stderr.endswith("called zzzzzz. Run iac-gen list to see the apps.\n")
+    result = run("build", "./diary.sdef", "--dictionary", diary, "--output", tools, code=2)
+    assert result.stderr.endswith("To read a file or a folder, use --dictionary PATH.\n")
     assert not tools.exists()
 
 
