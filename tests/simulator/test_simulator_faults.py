@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -250,8 +251,10 @@ def test_both_forms_say_the_same_and_are_answered_the_same(
         except ToolError as error:
             answer = error.facts()
         found.append((asked.sent(), answer))
-        # What a text would lose is counted before it, in a read of its own.
+        # What a text would lose is counted before it, in a read of its own; a range has half the
+        # time, so that there is some left where it fails.
         sent = [row for row in asked.simulator.events if row.event != "corecnte" or "count" in tool]
+        sent = [row for row in sent if not re.search(r"\[\d+:\d+\]", str(row.direct))]
         assert {event.timeout for event in sent} == {None if seconds == 120 else 121}
     assert found[0] == found[1]
 

@@ -523,7 +523,7 @@ _KEPT: Final = 0.02
 
 
 class _VectorTable(NamedTuple):
-    places: Mapping[str, int]
+    words: bytes
     vectors: memoryview
     labels: memoryview
     size: int
@@ -533,26 +533,36 @@ class _VectorTable(NamedTuple):
 @lru_cache(maxsize=1)
 def _load_vectors() -> _VectorTable:
     whole = Path(__file__).with_name(_FILE).read_bytes()
-    first, second, rest = whole.split(b"\n", 2)
-    head: dict[str, Any] = json.loads(first)
-    words, size = second.decode().split(), head["size"]
-    signed, cut = memoryview(rest).cast("b"), len(words) * head["size"]
-    places = {word: place for place, word in enumerate(words)}
-    return _VectorTable(places, signed[:cut], signed[cut:], size, head["heads"])
+    head_end = whole.index(b"\n")
+    words_end = whole.index(b"\n", head_end + 1)
+    head: dict[str, Any] = json.loads(whole[:head_end])
+    words, size = b" " + whole[head_end + 1 : words_end] + b" ", head["size"]
+    # The numbers are a view, and the words one text: in pieces both would stay resident.
+    signed = memoryview(whole)[words_end + 1 :].cast("b")
+    cut = (words.count(b" ") - 1) * size
+    return _VectorTable(words, signed[:cut], signed[cut:], size, head["heads"])
+
+
+@lru_cache(maxsize=4096)
+def _place_of(word: str) -> int:
+    """Return the number of a word or a pair of words in the table, -1 where it is not there."""
+    words = _load_vectors().words
+    at = words.find(f" {word} ".encode())
+    return words.count(b" ", 0, at) if at >= 0 else -1
 
 
 def is_known_word(word: str) -> bool:
     """Say whether a word in lower case has a meaning here."""
-    return word in _load_vectors().places
+    return _place_of(word) >= 0
 
 
 def request_meaning(words: Iterable[str]) -> RequestMeaning:
     """Return what words in lower case mean together, each and with the one before it."""
     table, said = _load_vectors(), [*words]
-    size, places = table.size, [table.places[one] for one in said if one in table.places]
+    size, places = table.size, [place for one in said if (place := _place_of(one)) >= 0]
     count = len(places)
     pairs = map("_".join, pairwise(["^", *said]))
-    places += [table.places[one] for one in pairs if one in table.places]
+    places += [place for one in pairs if (place := _place_of(one)) >= 0]
     rows = [table.vectors[place * size : (place + 1) * size] for place in places]
     if not rows:
         return NOTHING
