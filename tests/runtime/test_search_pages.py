@@ -131,6 +131,11 @@ def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() 
     ('make a reminder called "Buy milk"', "reminders_make_reminder", {"name": "Buy milk"}),
     ("add a 20 minute alert to the event", "calendar_add_alert",
      {"event": "calendars[0].events[0]", "minutes": 20}),
+    ("which events are there on friday at 23:30", "calendar_events_between",
+     {"start": "friday 23:30", "end": "friday 23:59"}),
+    # Next Friday means two days: nothing is guessed.
+    ("which events are there next friday", "calendar_events_of_day",
+     {"day": "2026-03-01"}),
     ('show the note called "Old"', "notes_show_note", {"note": 'notes["Old"]'}),
 ])  # fmt: skip
 def test_an_example_is_filled_from_the_request(

@@ -61,7 +61,8 @@ _TIME: Final = re.compile(
     re.IGNORECASE,
 )
 _DAY: Final = re.compile(
-    r"\b(today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)\b",
+    # Next and last Friday mean two days each.
+    r"(?<!next )(?<!last )\b(today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)\b",
     re.IGNORECASE,
 )
 
@@ -89,6 +90,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "text": "Milk",
     "title": "Lunch with Ines",
     "body": "Milk and bread.",
+    "day": "2026-03-01",
     "end": "2026-03-01T10:30",
     "javascript": "document.title",
     "location": "Room 4",
@@ -226,11 +228,10 @@ def _spending_order(key: str, example: str) -> int:
 
 
 def _end_of(day: str) -> str:
-    """Return an hour after a moment, or the end of a day."""
+    """Return an hour after a moment, or the end of its day."""
     word, _, time = day.partition(" ")
-    if not time:
-        return f"{word} 23:59" if word else ""
-    return f"{word} {(int(time[:2]) + 1) % 24:02}{time[2:]}"
+    hour = int(time[:2]) + 1 if time else 24
+    return word and (f"{word} {hour:02}{time[2:]}" if hour < 24 else f"{word} 23:59")
 
 
 def _property_for(term: str, slots: Slots) -> str:
