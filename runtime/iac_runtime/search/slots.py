@@ -62,7 +62,8 @@ _TIME: Final = re.compile(
 )
 _DAY: Final = re.compile(
     # Next and last Friday mean two days each.
-    r"(?<!next )(?<!last )\b(today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)\b",
+    r"(?<!next )(?<!last )\b"
+    r"(today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)\b",
     re.IGNORECASE,
 )
 
