@@ -12,6 +12,7 @@ from pathlib import Path
 
 from iac_base.text import escape_hidden
 from iac_gen.discover import from_paths, load_includes, read_sources
+from iac_gen.model import GeneratorError
 from iac_gen.naming import app_key
 from iac_gen.pipeline import represent_app
 from iac_gen.quirks import known_apps, load_quirks
@@ -25,7 +26,10 @@ def main() -> None:
     parser.add_argument("--own", action="store_true", help="without the dictionary's wording")
     given = parser.parse_args()
     standard = [quirk for quirk in load_quirks()[0] if not quirk.app]
-    (loaded,) = read_sources(from_paths([given.file], known_apps()))[0]
+    try:
+        (loaded,) = read_sources(from_paths([given.file], known_apps()))[0]
+    except GeneratorError as error:
+        sys.exit(str(error))
     key = app_key(loaded.source.stem, loaded.source.id)
     module = represent_app(loaded, key, load_includes(), standard, wording=not given.own).module
     tools = {tool.name: tool for tool in module.tools}
