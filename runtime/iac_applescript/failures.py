@@ -53,7 +53,7 @@ class FailureCause(NamedTuple):
 
     Attributes:
         id: Its name for machines.
-        says: What happened, one line.
+        message: What happened, one line.
         fixes: What to do, the likeliest first.
         words: A pattern over the error text; None for none.
         first: Whether the words decide before any number.
@@ -130,7 +130,7 @@ class ScriptFailure(NamedTuple):
     Attributes:
         cause: Its name for machines.
         number: The error number, if one was told.
-        says: What happened, one line.
+        message: What happened, one line.
         fixes: What to do, the likeliest first.
         corrected: A script that is certainly better, or None.
         change: What was changed in it.

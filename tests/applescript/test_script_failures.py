@@ -235,4 +235,4 @@ def test_what_the_simulator_does_not_run_is_not_blamed_on_the_script() -> None:
     error = "0:1: execution error: the simulator does not run transactions (line 2) (-2700)"
     found = explain_failure(error)
     assert found.cause == "simulator"
-    assert found.says.startswith("The simulator does not run this part")
+    assert found.message.startswith("The simulator does not run this part")
