@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from iac_runtime.language.applescript_expressions import ScriptSyntaxError
 from iac_runtime.language.applescript_parser import parse_applescript
+from iac_runtime.language.applescript_terms import language_terms
 from iac_simulator.applescript.app_events import AppEvents
 from iac_simulator.applescript.statements import Evaluator, has_result
-from iac_simulator.applescript.terms import language_terms
 from iac_simulator.applescript.values import (
     AppleScriptError,
     UnsupportedError,

@@ -4,9 +4,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from iac_runtime.language.app_commands import STANDARD, command_named
 from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
 from iac_runtime.tools.tables import Tables
-from iac_simulator.events import STANDARD_COMMANDS, command_named
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
 
@@ -66,7 +66,7 @@ def app_terms(tables: Tables) -> Terms:
     """Return the words of an app, as AppleScript finds them."""
     rows: list[tuple[str, ScriptTerm]] = []
     real = tables.app.kind == "application"
-    commands = dict.fromkeys(STANDARD_COMMANDS) if real else {}
+    commands = dict.fromkeys(STANDARD) if real else {}
     spellings = {name: spell_words(name) for name in commands}
     for function, spec in tables.tools.items():
         if spec.op == "command" and not spec.bind:
