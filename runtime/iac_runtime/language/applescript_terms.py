@@ -19,6 +19,8 @@ _PROPERTIES: Final = (
     "length|reverse|rest|contents|name|id|version|running|class|quoted form|POSIX path|year|month"
     "|day|weekday|time|hours|minutes|seconds|date string|time string|short date string"
     "|text item delimiters|AppleScript's text item delimiters|frontmost|parent"
+    "|progress total steps|progress completed steps"
+    "|progress description|progress additional description"
 ).split("|")
 _CONSTANTS: Final = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
