@@ -21,7 +21,13 @@ HOLE: Final = "\0"
 """In a spelled text: what is known when the script runs."""
 
 TYPED: Final = "\1"
-"""In a spelled text: what a person types for it, or the name of a file."""
+"""In a spelled text: what a person types for it, or an argument that the call shows."""
+
+NAMED: Final = "\2"
+"""In a spelled text: the name of an object."""
+
+ARGUMENT: Final = tree.Name(0, TYPED)
+"""What the script is given when it is run."""
 
 _DEEPEST: Final = 6
 _MOST: Final = 24
@@ -37,7 +43,7 @@ _VALUES: Final = frozenset(
 
 
 @cache
-def _field_names(kind: type[Any]) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(row.name for row in fields(kind) if row.name != "start")
 
 
@@ -61,7 +67,7 @@ def iterate_nodes(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield a node and all that is in it, each before its parts."""
     waiting = [node]
     while waiting:
-        spend(1 / 8)
+        spend(0.125)
         yield (one := waiting.pop())
         waiting += reversed([*child_nodes(one)])
 
@@ -91,6 +97,7 @@ def container(node: SyntaxNode) -> Possible:
 def chain(node: Possible) -> Iterator[SyntaxNode]:
     """Yield an object, what it is of, what that is of, and so on."""
     while node is not None:
+        spend(0.1)
         yield (node := inner_node(node))
         node = container(node)
 
@@ -122,13 +129,22 @@ class ScriptNames:
         variables: Name -> what it is given, anywhere.
         handlers: Names that are called -> their declaration.
         scripts: Names of script objects.
+        properties: Names of properties, of the script or of a script object.
+        terms: Words of a dictionary that are set like a name -> what they are given.
         grown: Names of lists that get an item by itself, and of what they may share it with.
     """
 
     variables: dict[str, list[Possible]] = field(default_factory=dict)
     handlers: dict[str, tree.Handler] = field(default_factory=dict)
     scripts: set[str] = field(default_factory=set)
+    properties: set[str] = field(default_factory=set)
     grown: set[str] = field(default_factory=set)
+    terms: dict[str, list[Possible]] = field(default_factory=dict)
+    _named: dict[str, list[Possible]] = field(default_factory=dict)
+    _open: set[str] = field(default_factory=set)
+    _joining: set[int] = field(default_factory=set)
+    _possible: dict[int, list[Possible]] = field(default_factory=dict)
+    _spelled: dict[int, list[str]] = field(default_factory=dict)
 
     # ---- what is declared
 
@@ -153,6 +169,7 @@ class ScriptNames:
                     for name in names:
                         self.variables.setdefault(name, [])
                         if kind == "property":
+                            self.properties.add(name)
                             self.give(name, value)
                 case tree.Handler(name=name):
                     self.handlers[name] = node
@@ -165,6 +182,9 @@ class ScriptNames:
                     pass
         for call in calls:
             self._give_arguments(call)
+        run = self.handlers.get("run")
+        for name in (name for row in run.parameters for name in pattern_names(row)) if run else ():
+            self.variables.setdefault(name, [ARGUMENT])
         for handler in self.handlers.values():
             for name in (name for row in handler.parameters for name in pattern_names(row)):
                 # What nothing is seen to call may be given anything.
@@ -186,6 +206,8 @@ class ScriptNames:
         match target:
             case tree.Name(name=name) | tree.Member(name=tree.Name(name=name)):
                 self.give(name, value)
+            case tree.Member(name=tree.TermName(term=term), within=None):
+                self.terms.setdefault(term.casefold(), []).append(value)
             case tree.ListOf(items=items):
                 given = inner_node(value) if value else None
                 same = isinstance(given, tree.ListOf) and len(given.items) == len(items)
@@ -220,13 +242,38 @@ class ScriptNames:
 
     def possible_values(self, node: Possible, depth: int = 0) -> list[Possible]:
         """Return what a value may be, through names, lists and parentheses."""
-        spend(1)
         if node is None or depth > _DEEPEST:
             return [None]
-        node = inner_node(node)
+        if id(node) not in self._possible:
+            found = self._find_possible(inner_node(node), depth)
+            if self._open:
+                return found
+            self._possible[id(node)] = found
+        return self._possible[id(node)]
+
+    def _find_possible(self, node: SyntaxNode, depth: int) -> list[Possible]:
+        spend(1)
         if isinstance(node, tree.Name) and node.name in self.variables:
+            if node.name in self._named:
+                return self._named[node.name]
+            if node.name in self._open:
+                return [None]
+            spend(len(self.variables[node.name]) / 8)
             values = self.variables[node.name] or [None]
-            return [one for value in values for one in self.possible_values(value, depth + 1)]
+            self._open.add(node.name)
+            found = [one for value in values for one in self.possible_values(value, depth + 1)]
+            self._open.discard(node.name)
+            if not self._open:
+                self._named[node.name] = found
+            return found
+        if container(node) is None and (given := self.terms.get(property_term(node))):
+            key = f"\0{property_term(node)}"
+            if key in self._open:
+                return [None]
+            self._open.add(key)
+            found = [one for value in given for one in self.possible_values(value, depth + 1)]
+            self._open.discard(key)
+            return found
         if property_term(node) == "contents":
             return self.possible_values(container(node), depth + 1)
         if isinstance(node, tree.ElementForm) and node.term == "item" and node.within:
@@ -244,7 +291,7 @@ class ScriptNames:
                     one for part in owner.items for one in self.possible_values(part, depth + 1)
                 ]
             else:
-                items.append(owner if _is_choice(owner) else node)
+                items.append(owner if owner == ARGUMENT or _is_choice(owner) else node)
         return items
 
     def literal_value(self, name: str) -> str | None:
@@ -295,6 +342,14 @@ class ScriptNames:
 
     def spell_texts(self, node: Possible, depth: int = 0) -> list[str]:
         """Return the texts that a value may be, with holes where they are not known."""
+        if id(node) in self._spelled:
+            return self._spelled[id(node)]
+        found = self._find_texts(node, depth)
+        if not self._joining and not self._open:
+            self._spelled[id(node)] = found
+        return found
+
+    def _find_texts(self, node: Possible, depth: int) -> list[str]:
         texts: list[str] = []
         for value in self.possible_values(node, depth):
             match value:
@@ -304,13 +359,27 @@ class ScriptNames:
                     texts.append(str(told))
                 case tree.TermName(term=term) if term in _SIGNS:
                     texts.append(_SIGNS[term])
-                case tree.OperatorForm(operator="&", operands=parts) if depth <= _DEEPEST * 4:
-                    texts += join_texts([self.spell_texts(part, depth + 1) for part in parts])
+                case tree.OperatorForm(operator="&", operands=parts):
+                    texts += self._join(id(value), parts, depth)
                 case tree.Member() if self._is_typed(value):
+                    texts.append(TYPED)
+                case tree.Member() if property_term(value) in ("name", "displayed name"):
+                    texts.append(NAMED)
+                case tree.Name(name="\1"):
                     texts.append(TYPED)
                 case _:
                     texts.append(HOLE)
         return [*dict.fromkeys(texts)][:_MOST]
+
+    def _join(self, joined: int, parts: tuple[SyntaxNode, ...], depth: int) -> list[str]:
+        """Return the texts that parts give; a hole for a text that grows by itself."""
+        if joined in self._joining or depth > _DEEPEST * 4:
+            return [HOLE]
+        self._joining.add(joined)
+        try:
+            return join_texts([self.spell_texts(part, depth + 1) for part in parts])
+        finally:
+            self._joining.discard(joined)
 
     def _is_typed(self, node: tree.Member) -> bool:
         """Say whether a value is what a person typed into a dialog of this script."""
@@ -321,13 +390,18 @@ class ScriptNames:
         return all(
             isinstance(one, tree.CommandCall)
             and one.term == "displayDialog"
-            and HOLE not in "".join(self.spell_texts(one.direct))
+            and all(map(is_known, self.spell_texts(one.direct)))
             for one in self.possible_values(node.within)
         )
 
     def is_spelled_out(self, node: Possible) -> bool:
         """Say whether a text is written out in the script, or what a person typed for it."""
-        return node is not None and not any(HOLE in text for text in self.spell_texts(node))
+        return node is not None and all(map(is_known, self.spell_texts(node)))
+
+
+def is_known(text: str) -> bool:
+    """Say whether a spelled text has no part that is only known when the script runs."""
+    return HOLE not in text and NAMED not in text
 
 
 def _is_choice(node: Possible) -> bool:

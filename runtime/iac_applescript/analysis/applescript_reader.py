@@ -38,6 +38,7 @@ from iac_applescript.analysis.statement_rules import (
     is_many,
     judge_fields,
     judge_set,
+    made_class,
 )
 from iac_applescript.analysis.texts import judge_phrases, judge_script_texts
 from iac_applescript.analysis.vocabulary import (
@@ -51,7 +52,7 @@ from iac_applescript.analysis.vocabulary import (
 from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import is_secret
 from iac_runtime.language import applescript_tree as tree
-from iac_runtime.language.applescript_expressions import ScriptSyntaxError
+from iac_runtime.language.applescript_expressions import ScriptSyntaxError, Terms
 from iac_runtime.language.applescript_parser import parse_applescript
 from iac_runtime.language.applescript_terms import app_terms, language_terms
 from iac_runtime.language.applescript_tree import SyntaxNode
@@ -62,8 +63,6 @@ Find = Callable[[str], Vocabulary | None]
 _PROCESSES: Final = frozenset(("process", "application process"))
 _BUILT_IN: Final = frozenset(("me", "it", "result", "current application"))
 _DEEPEST: Final = 64
-_FEW: Final = 5
-"""Turns of a loop that are counted as the objects that they name, not as many."""
 
 
 def _parts_of(node: SyntaxNode) -> tuple[SyntaxNode | None, ...]:
@@ -96,6 +95,7 @@ class _ScriptReader:
         self.piped = {token.folded for token in scan.tokens if token.kind == "quoted"}
         self.set_under: dict[tuple[str, ...], set[str]] = {}
         self.findings, self.find, self.depth = findings, find, 0
+        self.screen: dict[str, bool] = {}
         self.additions = (additions,) if additions else ()
         self.names = ScriptNames()
         self.names.collect(script)
@@ -105,6 +105,7 @@ class _ScriptReader:
         self.named = tuple({app.key: app for app in apps}.values())
         records = [one for one in nodes if isinstance(one, tree.RecordOf)]
         self.labels = {key.casefold() for one in records for key, _ in one.fields}
+        self.labels |= self.names.properties
         # What names no app reaches none.
         self.verbs = dangerous_verbs((*self.named, *self.additions)) if self.named else frozenset()
         borrows = any(isinstance(one, tree.Within) and one.kind == "using" for one in nodes)
@@ -159,8 +160,8 @@ class _ScriptReader:
                 self._read_if(branches, scene)
             case tree.Try(body=body, handler=handler, names=names):
                 self.read_block(body, scene)
+                here.update(name for _, name in names if scene.apps)
                 self.read_block(handler, scene)
-                here.update(name for _, name in names)
             case tree.Repeat(body=body):
                 self._judge_statement(node, scene)
                 self.read_block(body, self._loop(node, scene))
@@ -185,9 +186,7 @@ class _ScriptReader:
         made = node.value if isinstance(node, tree.Evaluate | tree.Assign) else None
         made = inner_node(made) if made is not None else None
         if isinstance(made, tree.CommandCall) and made.term == "make":
-            new = dict(made.parameters).get("new")
-            classes = frozenset((class_term(new) or property_term(new),))
-            return replace(scene, made=scene.made | classes)
+            return replace(scene, made=scene.made | {made_class(made)})
         return scene
 
     def _enter(self, target: SyntaxNode, scene: StatementContext) -> StatementContext:
@@ -208,7 +207,8 @@ class _ScriptReader:
             known = [self._resolve(one) for one in held if isinstance(one, tree.Application)]
             if held and len(known) == len(held):
                 apps = tuple(app for app in known if app)
-        ui = ui or self._is_on_screen(target, replace(scene, apps=apps))
+        wide = replace(scene, apps=apps)
+        ui = ui or any(self._is_on_screen(one, wide) for one in chain(target))
         bare = own or isinstance(plain, tree.Application)
         return replace(
             scene, apps=apps, ui=ui and not own, told=not own,
@@ -217,27 +217,18 @@ class _ScriptReader:
 
     def _is_on_screen(self, node: SyntaxNode, scene: StatementContext) -> bool:
         """Say whether a node is, or may hold, an element of the screen."""
-        for one in chain(node):
-            if is_screen_element(one, scene):
-                return True
-            if isinstance(one, tree.Name) and one.name in self.names.variables:
+        if isinstance(node, tree.Name) and node.name in self.names.variables:
+            if node.name not in self.screen:
                 wide = replace(scene, apps=self.named)
-                values = self.names.possible_values(one)
-                return any(is_screen_element(part, wide) for v in values for part in chain(v))
-        return False
+                values = self.names.possible_values(node)
+                held = (part for value in values for part in chain(value))
+                self.screen[node.name] = any(is_screen_element(part, wide) for part in held)
+            return self.screen[node.name]
+        return is_screen_element(node, scene)
 
     def _loop(self, node: tree.Repeat, scene: StatementContext) -> StatementContext:
         """Return what the statements of a loop stand in: the names that change with each turn."""
-        values = [inner_node(value) for value in node.values]
-        if node.form == "in":
-            few = not is_many(values[0], self.names) or self._is_filtered(values[0])
-        else:
-            counts = [one.value for one in values if isinstance(one, tree.Value)]
-            few = (
-                node.form in ("from", "times")
-                and len(counts) == len(values)
-                and all(isinstance(count, int) and count <= _FEW for count in counts)
-            )
+        few = node.form != "ever" and not any(map(self._is_all, node.values))
         if few:
             return scene
         changed = {node.variable} | {
@@ -249,13 +240,18 @@ class _ScriptReader:
         }
         return replace(scene, looped=(scene.looped or frozenset()) | changed)
 
-    def _is_filtered(self, node: SyntaxNode) -> bool:
-        """Say whether only what passes a test is gone through."""
-        return any(
-            isinstance(one, tree.ElementForm) and one.form == "whose"
-            for value in self.names.possible_values(node)
-            for one in chain(value)
-        )
+    def _is_all(self, node: SyntaxNode) -> bool:
+        """Say whether something is all objects of a kind, or how many these are."""
+        for value in self.names.possible_values(node):
+            parts = [*iterate_nodes(value)] if value is not None else []
+            forms = {one.form for one in parts if isinstance(one, tree.ElementForm)}
+            held = (self.names.possible_values(one) for one in parts if isinstance(one, tree.Name))
+            inner = [one for row in held for one in row if one is not None]
+            if "whose" in forms:
+                continue
+            if any(is_many(one, self.names) for one in (*parts, *inner)):
+                return True
+        return False
 
     def _read_if(
         self,
@@ -275,7 +271,9 @@ class _ScriptReader:
             self.read_block(body, inner)
 
     def _proven_running(self, test: SyntaxNode, scene: StatementContext) -> frozenset[str]:
-        asked = asked_running(inner_node(test))
+        test = inner_node(test)
+        denied = isinstance(test, tree.OperatorForm) and test.operator == "≠"
+        asked = None if denied else asked_running(test)
         if isinstance(asked, tree.Application):
             app = self._resolve(asked)
             return frozenset((app.bundle,)) if app else frozenset()
@@ -351,7 +349,8 @@ class _ScriptReader:
             case tree.Member(name=tree.Name(name=name), within=within):
                 ours = self.names.is_script_object(within)
                 held = [*chain(within)]
-                local = bool(held) and isinstance(held[-1], tree.Name)
+                root = held[-1] if held else None
+                local = isinstance(root, tree.Name) and root.name not in _BUILT_IN
                 if not ours and not (name in self.labels and local):
                     says = "is a name of the script, but is used on something else"
                     self.danger("unknown", says, name, node)
@@ -464,7 +463,7 @@ class _ScriptReader:
     ) -> None:
         for app in scene.apps[:1]:
             calls = {one.term for one in nodes if isinstance(one, tree.CommandCall)}
-            ops = [op for op in ("make", "count") if op in calls]
+            ops: list[str] = [op for op in ("make", "count") if op in calls]
             own = [one for one in nodes if (term := property_term(one) or class_term(one))
                    and term in app.terms]  # fmt: skip
             if isinstance(node, tree.Assign) and own:
@@ -523,7 +522,7 @@ def read_applescript(
     names = ScriptNames()
     common = [language_terms(), *([app_terms(additions.tables)] if additions else [])]
 
-    def find_terms(name: str):
+    def find_terms(name: str) -> Terms | None:
         app = find(name)
         return app_terms(app.tables) if app else None
 

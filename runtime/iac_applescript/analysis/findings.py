@@ -47,7 +47,7 @@ def within_budget() -> Iterator[None]:
         _BUDGET.reset(token)
 
 
-def spend(steps: int) -> None:
+def spend(steps: float) -> None:
     """Count steps.
 
     Raises:

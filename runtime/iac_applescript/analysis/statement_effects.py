@@ -14,12 +14,12 @@ from itertools import product
 from typing import Final
 
 from iac_applescript.analysis.applescript_names import (
-    HOLE,
     Possible,
     chain,
     class_term,
     container,
     inner_node,
+    is_known,
     iterate_nodes,
     property_term,
 )
@@ -272,7 +272,7 @@ def set_effects(
     kind = _kind_of(holder, scene, (*apps, *scene.named)) if holder else ""
     word = property_term(target) or class_term(target)
     deed = set_deed(word, value, scene.names, verb, kind)
-    texts = [(word, text) for text in scene.names.spell_texts(value) if HOLE not in text]
+    texts = [(word, text) for text in scene.names.spell_texts(value) if is_known(text)]
     flow = flows_of("set", texts)
     reference = _object_name(holder, scene) if holder else ""
     for app, does in product(apps or scene.named, deed_verbs(deed)):
@@ -294,7 +294,7 @@ def _texts_in(node: SyntaxNode, label: str, scene: StatementContext) -> Iterator
         case tree.Value(value=str(text)):
             yield label, text
         case tree.OperatorForm(operator="&"):
-            yield from ((label, text) for text in scene.names.spell_texts(node) if HOLE not in text)
+            yield from ((label, text) for text in scene.names.spell_texts(node) if is_known(text))
         case tree.ElementForm(keys=keys, within=within):
             for key in keys:
                 yield from _texts_in(key, class_term(node).casefold(), scene)

@@ -14,7 +14,6 @@ from iac_applescript.analysis.applescript_names import (
     ScriptNames,
     class_term,
     container,
-    inner_node,
     join_texts,
     property_term,
 )
@@ -76,12 +75,12 @@ def _spell_place(value: Possible, names: ScriptNames, depth: int) -> list[str]:
             given = dict(rows)
             record = given.get("with properties")
             fields = dict(record.fields) if isinstance(record, tree.RecordOf) else {}
-            name = names.spell_texts(fields.get("name")) if "name" in fields else [TYPED]
-            return join_texts([_closed(spell_places(given["at"], names, depth + 1)), name])
+            called = names.spell_texts(fields["name"]) if "name" in fields else [TYPED]
+            return join_texts([_closed(spell_places(given["at"], names, depth + 1)), called])
         case tree.OperatorForm(operator="&", operands=(first, rest)):
             # A colon parts names in a text of the Finder's form.
             before = spell_places(first, names, depth + 1)
-            after = [text.replace(":", "/") for text in _spell_rest(rest, names, depth)]
+            after = [text.replace(":", "/") for text in names.spell_texts(rest, depth + 1)]
             return join_texts([before, after])
         case tree.Member() if word in ("posix path", "url") and value.within is not None:
             return spell_places(value.within, names, depth + 1)
@@ -95,14 +94,7 @@ def _spell_place(value: Possible, names: ScriptNames, depth: int) -> list[str]:
                 return keys
             return join_texts([_closed(spell_places(within, names, depth + 1)), keys])
         case _:
-            named = word in ("name", "displayed name", "name extension")
-            return [TYPED if named else HOLE]
-
-
-def _spell_rest(node: Possible, names: ScriptNames, depth: int) -> list[str]:
-    texts = names.spell_texts(node, depth + 1)
-    named = property_term(node) in ("name", "displayed name")
-    return [text.replace(HOLE, TYPED) for text in texts] if named else texts
+            return names.spell_texts(value, depth)
 
 
 def _closed(places: list[str]) -> list[str]:
@@ -141,7 +133,8 @@ def is_data_place(node: Possible, names: ScriptNames) -> bool:
 def is_own_folder(node: Possible, names: ScriptNames) -> bool:
     """Say whether a value is a folder where a person keeps documents, or one in it."""
     for value in names.possible_values(node):
-        value = inner_node(value) if value is not None else None
+        if value is None:
+            return False
         called = isinstance(value, tree.CommandCall) and value.term in (
             "pathTo",
             "chooseFolder",
@@ -170,7 +163,7 @@ def describe_place_danger(node: Possible, names: ScriptNames) -> str:
             return "a place where things run by themselves, or settings lie"
         if _ELSEWHERE.search(place):
             return "a place that leaves this machine or this account"
-        known = _USERS_OWN.match(place) or place.startswith(_ITEMS)
+        known = place.startswith((TYPED, _ITEMS)) or _USERS_OWN.match(place)
         if not known or place.startswith("~/Library"):
             return "a place that is not the user's own"
     return ""

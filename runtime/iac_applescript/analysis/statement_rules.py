@@ -13,6 +13,7 @@ from iac_applescript.analysis.applescript_names import (
     class_term,
     container,
     inner_node,
+    is_known,
     iterate_nodes,
     property_term,
 )
@@ -220,9 +221,10 @@ def judge_set(target: SyntaxNode, value: Possible, scene: StatementContext) -> C
     if word == "contents" and isinstance(container(target), tree.Name):
         return _dangerous("changes the object to which a variable refers")
     changes = level == "MODIFY" and (not rows or any(row.entry.level == "MODIFY" for row in rows))
+    subject = target if isinstance(target, tree.ElementForm) else container(target)
     told = is_told([*chain(target)][-1]) and is_many(scene.object, scene.names)
     turned = is_each_turn(target, scene) and not is_new(container(target), scene)
-    if changes and (told or turned or is_many(container(target), scene.names)):
+    if changes and (told or turned or is_many(subject, scene.names)):
         return _dangerous(f"sets the {word} of many objects at once")
     if danger := _describe_danger(word, value, scene):
         return _dangerous(danger)
@@ -343,8 +345,8 @@ def _describe_danger(name: str, value: Possible, scene: StatementContext) -> str
     if "url" in name.split() and not opens_page(texts):
         return "sets an address that is not a plain web address"
     files = any(app.bundle.casefold() in FILE_APPS for app in scene.apps or scene.named)
-    if files and name == "name" and any(text.startswith((".", HOLE)) for text in texts):
-        return "gives a file a name that may hide it or have it run"
+    if files and name == "name" and any(text.startswith(".") for text in texts):
+        return "gives a file a name that hides it or has it run"
     return describe_deed_danger(set_deed(name, value, scene.names))
 
 
@@ -364,7 +366,7 @@ def written_value(value: Possible, names: ScriptNames) -> str | None:
     if isinstance(plain, tree.Value) and not isinstance(plain.value, str):
         return "false" if plain.value in (False, 0) and plain.value is not None else None
     texts = names.spell_texts(plain)
-    return texts[0] if len(texts) == 1 and HOLE not in texts[0] else None
+    return texts[0] if len(texts) == 1 and is_known(texts[0]) else None
 
 
 # ---- the commands
@@ -394,10 +396,16 @@ def judge_fields(call: tree.CommandCall, made: str, scene: StatementContext) -> 
     return CommandVerdict(highest(levels), "gives properties")
 
 
+def made_class(call: tree.CommandCall) -> str:
+    """Return the class that `make` is given."""
+    new = dict(call.parameters).get("new")
+    new = inner_node(new) if new is not None else None
+    return class_term(new) or property_term(new)
+
+
 def _judge_make(call: tree.CommandCall, scene: StatementContext, _base: Level) -> CommandVerdict:
     given = dict(call.parameters)
-    new = given.get("new")
-    made = class_term(new) or property_term(new)
+    made = made_class(call)
     rows = scene.uses("class", made) if made else []
     if not rows:
         return _dangerous("makes something that IAC does not understand")
@@ -505,8 +513,8 @@ def _judge_access(call: tree.CommandCall, scene: StatementContext, _: Level) -> 
         ]
         known = all(
             isinstance(one, tree.CommandCall) and one.term == "chooseFile"
-            for file in files
-            for one in scene.names.possible_values(file)
+            for named in files
+            for one in scene.names.possible_values(named)
         )
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
 
@@ -545,7 +553,7 @@ def _judge_dialog(call: tree.CommandCall, scene: StatementContext, base: Level) 
         return CommandVerdict(base, "shows a dialog")
     asked = [text for node in (call.direct, given.get("with title")) if node is not None
              for text in scene.names.spell_texts(node)]  # fmt: skip
-    if any(HOLE in text or re.search(PROMPTS, text) for text in asked):
+    if any(not is_known(text) or re.search(PROMPTS, text) for text in asked):
         return _dangerous("asks for an answer, and may ask for a secret")
     return CommandVerdict(base, "asks for an answer")
 

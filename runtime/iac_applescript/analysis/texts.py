@@ -4,7 +4,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_names import HOLE, TYPED, ScriptNames, iterate_nodes
+from iac_applescript.analysis.applescript_names import (
+    HOLE,
+    TYPED,
+    ScriptNames,
+    is_known,
+    iterate_nodes,
+)
 from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.vocabulary import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 from iac_base.script_tokens import Scan, ScriptToken
@@ -43,7 +49,7 @@ def opens_page(texts: Iterable[str]) -> bool:
     for text in texts:
         host = re.match(rf"(?i)https?://[^/\s{HOLE}{TYPED}]+(?:/|\Z)", text)
         known = host is not None or TYPED not in text
-        if HOLE in text or not known or not is_web_address(text.replace(TYPED, "")):
+        if not is_known(text) or not known or not is_web_address(text.replace(TYPED, "")):
             return False
     return True
 

@@ -57,10 +57,13 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
         "not in": "is not in|is not contained by",
         "begins": "starts with|begins with|start with|begin with",
         "ends": "ends with|end with",
+        "not begins": "does not start with|does not begin with",
+        "not ends": "does not end with",
     }.items()
     for whole in phrases.split("|")
     for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
 }
+_DENIED: Final = frozenset(("not begins", "not ends"))
 _ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
 _ORDINALS: Final = {
     word: place
@@ -237,7 +240,11 @@ class ExpressionParser:
             if found is None or self.at_label():
                 return left
             self.at += len(found)
-            left = tree.OperatorForm(start, _COMPARED[found], (left, self.read_coercion()))
+            sign = _COMPARED[found]
+            plain = sign.removeprefix("not ") if sign in _DENIED else sign
+            left = tree.OperatorForm(start, plain, (left, self.read_coercion()))
+            if plain != sign:
+                left = tree.OperatorForm(start, "not", (left,))
 
     def read_coercion(self) -> tree.SyntaxNode:
         left = self.read_arithmetic(0)
@@ -479,9 +486,9 @@ class ExpressionParser:
             form = {"named": "name"}.get(word, word)
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
-            self.accept("from")
+            ends = ("thru", "through", *(["to"] if self.accept("from") else []))
             first = self.read_bound()
-            if self.word() not in ("thru", "through", "to"):
+            if self.word() not in ends:
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
             return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
