@@ -6,9 +6,8 @@ the text is a hole in a spelled text, and one that only a person can fill is ano
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from itertools import product
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from iac_applescript.analysis.findings import spend
 from iac_runtime.language import applescript_tree as tree
@@ -42,25 +41,27 @@ _VALUES: Final = frozenset(
 """Commands that answer plain values."""
 
 
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(row.name for row in fields(kind) if row.name != "start")
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {
+    kind: tuple(row.name for row in fields(kind) if row.type not in ("int", "str"))
+    for kind in vars(tree).values()
+    if isinstance(kind, type) and issubclass(kind, SyntaxNode)
+}
 
 
-def _nodes_in(value: object) -> Iterator[SyntaxNode]:
-    if isinstance(value, SyntaxNode):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes_in(item)
-    elif isinstance(value, dict):
-        yield from _nodes_in(tuple(value.values()))
-
-
-def child_nodes(node: SyntaxNode) -> Iterator[SyntaxNode]:
-    """Yield the parts of a node."""
-    for name in _field_names(type(node)):
-        yield from _nodes_in(getattr(node, name))
+def child_nodes(value: object, found: list[SyntaxNode]) -> list[SyntaxNode]:
+    """Add the parts of a node, or of what one holds, and return them."""
+    for part in (
+        value
+        if isinstance(value, tuple)
+        else value.values()
+        if isinstance(value, dict)
+        else [getattr(value, name) for name in _FIELDS.get(type(value), ())]
+    ):
+        if isinstance(part, SyntaxNode):
+            found.append(part)
+        elif isinstance(part, tuple | dict):
+            child_nodes(part, found)
+    return found
 
 
 def iterate_nodes(node: SyntaxNode) -> Iterator[SyntaxNode]:
@@ -69,7 +70,7 @@ def iterate_nodes(node: SyntaxNode) -> Iterator[SyntaxNode]:
     while waiting:
         spend(0.125)
         yield (one := waiting.pop())
-        waiting += reversed([*child_nodes(one)])
+        waiting += reversed(child_nodes(one, []))
 
 
 def inner_node(node: SyntaxNode) -> SyntaxNode:
@@ -350,6 +351,7 @@ class ScriptNames:
         return found
 
     def _find_texts(self, node: Possible, depth: int) -> list[str]:
+        spend(0.5)
         texts: list[str] = []
         for value in self.possible_values(node, depth):
             match value:

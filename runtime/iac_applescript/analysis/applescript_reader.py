@@ -527,7 +527,7 @@ def read_applescript(
         return app_terms(app.tables) if app else None
 
     try:
-        parsed = parse_applescript(script, find_terms, common)
+        parsed = parse_applescript(scan, find_terms, common)
         reader = _ScriptReader(parsed, scan, findings, find, additions)
         names = reader.names
         reader.read_script(parsed)

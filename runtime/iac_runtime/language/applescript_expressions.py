@@ -63,6 +63,9 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
     for whole in phrases.split("|")
     for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
 }
+_BY_WORD: Final = {
+    first: tuple(row for row in _COMPARED if row[0] == first) for first, *_ in _COMPARED
+}
 _DENIED: Final = frozenset(("not begins", "not ends"))
 _ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
 _ORDINALS: Final = {
@@ -82,6 +85,7 @@ _ENDS_OPERAND: Final = frozenset(
     "then else to of in and or with without given whose where from by as is thru through".split()
 )
 _NUMBERED: Final = frozenset(("st", "nd", "rd", "th"))
+_END: Final = ScriptToken("end", "", 0)
 _TYPE_CODE: Final = re.compile(r"«class [\w ]{4}»")
 DEEPEST: Final = 60
 LARGEST: Final = 536_870_911
@@ -106,6 +110,7 @@ class ExpressionParser:
         self.acts = -1
         self.own: set[str] = set()
         self.tried: set[int] = set()
+        self.behind = _applications_behind(tokens)
         self.labeled = {
             after.folded: True
             for before, after, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
@@ -232,7 +237,11 @@ class ExpressionParser:
         left = self.read_coercion()
         while True:
             start = self.token.start
-            found = max((row for row in _COMPARED if self.is_next(*row)), key=len, default=None)
+            found = max(
+                (row for row in _BY_WORD.get(self.word(), ()) if self.is_next(*row)),
+                key=len,
+                default=None,
+            )
             if self.is_next("exists") and not self.at_label():
                 self.at += 1
                 left = tree.CommandCall(start, "exists", left)
@@ -278,7 +287,7 @@ class ExpressionParser:
         The terms of an app that ends it, as in `name of note 1 of application "Notes"`, count.
         """
         before, begun, depth = self.sight, self.at, self.depth
-        named = "" if inside else self.application_behind()
+        named = "" if inside else self.behind[self.at]
         terms = self.find(named) if named else None
         if terms is None or terms in before or begun in self.tried:
             return self.read_links(inside)
@@ -295,26 +304,19 @@ class ExpressionParser:
         self.at = begun
         return self.read_links(inside)
 
-    def application_behind(self) -> str:
-        """Return the name of the first app that something on this line is of; else empty."""
-        for at in range(self.at, len(self.tokens) - 2):
-            if self.tokens[at].kind == "end":
-                break
-            relation, app, named, *rest = self.tokens[at : at + 4]
-            if relation.folded in RELATION and app.folded in ("application", "app"):
-                named = rest[0] if named.folded == "id" and rest else named
-                return named.text if named.kind == "string" else ""
-        return ""
-
     def read_links(self, inside: bool) -> tree.SyntaxNode:
         value = self.read_primary()
+        app: str | None = None
+        asked = False
         while True:
             start = self.token.start
             if self.is_next("'s") and self.word(2) == ":" and ":" not in self.labels:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
-                before, app = self.sight, find_application(value)
+                # What a chain ends in stays while it grows at its other end.
+                before, app = self.sight, app if asked else find_application(value)
+                asked = True
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
                 value = _with_container(self.read_primary(), value)
@@ -322,6 +324,7 @@ class ExpressionParser:
             elif self.word() in RELATION and not self.at_label() and _takes_container(value):
                 self.at += 1
                 value = _with_container(value, self.read_chain(inside=True))
+                asked = False
             elif self.word() in _WHOSE and not inside:
                 self.at += 1
                 value = self.read_filter(value, start)
@@ -655,6 +658,18 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
     "before": ExpressionParser.read_place,
     "after": ExpressionParser.read_place,
 }
+
+
+def _applications_behind(tokens: Sequence[ScriptToken]) -> list[str]:
+    """Return for each token the first app that something from there on is of, on its line."""
+    behind = [""] * (len(tokens) + 1)
+    for at in range(len(tokens) - 1, -1, -1):
+        relation, app, *rest = (*tokens[at : at + 4], _END, _END)
+        behind[at] = "" if relation.kind == "end" else behind[at + 1]
+        if relation.folded in RELATION and app.folded in ("application", "app") and rest:
+            named = rest[1] if rest[0].folded == "id" and len(rest) > 1 else rest[0]
+            behind[at] = named.text if named.kind == "string" else ""
+    return behind
 
 
 def _own_name(token: ScriptToken) -> str:

@@ -6,7 +6,7 @@ Source: AppleScript Language Guide, "Control Statements ObjectReference", "Handl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from iac_base.script_tokens import scan_applescript
+from iac_base.script_tokens import Scan, scan_applescript
 from iac_runtime.language import applescript_tree as tree
 from iac_runtime.language.applescript_expressions import (
     DEEPEST,
@@ -351,19 +351,19 @@ _Parser.statement_words = frozenset(_STATEMENTS)
 
 
 def parse_applescript(
-    script: str, find: Callable[[str], Terms | None], common: Sequence[Terms] = ()
+    script: str | Scan, find: Callable[[str], Terms | None], common: Sequence[Terms] = ()
 ) -> tree.Script:
     """Return the syntax tree of a script.
 
     Args:
-        script: Its text.
+        script: Its text, or that in tokens.
         find: Returns the terms of an app by its name or bundle id.
         common: The terms that every statement sees, the language's first.
 
     Raises:
         ScriptSyntaxError: It cannot be read.
     """
-    scan = scan_applescript(script)
+    scan = scan_applescript(script) if isinstance(script, str) else script
     if scan.faults:
         raise ScriptSyntaxError(scan.faults[0].message, scan.faults[0].start)
     try:
