@@ -315,6 +315,11 @@ class McpExecutor:
             for fault in session.take_faults():
                 yield name, fault
 
+    def server_notes(self) -> Iterator[str]:
+        """Yield what servers did that is allowed, but hardly meant."""
+        for name, session in self._sessions.items():
+            yield from (f"The server {name} {note}." for note in session.checker.notes)
+
     def failed_servers(self) -> dict[str, str]:
         """Return the servers that cannot be used though they keep to the protocol, and why."""
         broken = (each for each in self._sessions.values() if each.failure and not each.is_faulty)

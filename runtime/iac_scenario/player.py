@@ -102,6 +102,8 @@ async def play_scenario(
         raise raised
     for violation in stage.protocol_violations():
         take(violation)
+    for note in stage.real.server_notes() if stage.real is not None else ():
+        take(NoteEvent(note))
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:
