@@ -77,7 +77,7 @@ class ProtocolChecker:
 
     `notes` holds what is allowed, but hardly meant, and `errors` code and message of the errors
     that the server itself has sent. `version` is the revision of the messages, and `has_answered`
-    says whether any request had a result.
+    says whether any request had a result, `has_ended` whether nothing more will come.
     """
 
     def __init__(self) -> None:
@@ -86,6 +86,7 @@ class ProtocolChecker:
         self.errors: set[tuple[int, str]] = set()
         self.version = ""
         self.has_answered = False
+        self.has_ended = False
         self._number = 0
         self._raw = b""
         self._sent: dict[Any, _SentRequest] = {}

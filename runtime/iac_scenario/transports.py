@@ -70,6 +70,7 @@ async def open_stdio(
                     await read_line(line)
         if rest:
             await read_line(rest, ended=False)
+        checker.has_ended = True
         await incoming.aclose()
         read.set()
 
