@@ -59,15 +59,19 @@ def _calls(module: ModuleType) -> Iterator[str]:
         spec = tool.spec_of(function) if isinstance(function, FunctionType) else None
         if spec is None:
             continue
-        arguments = {key: object() for key in spec.params}
-        arrived.clear()
-        try:
-            function(**arguments)
-        except Exception as error:
-            yield f"{name} cannot be called: {_told(error)}"
-            continue
-        if arrived != [function, arguments] or name not in module.SCHEMAS:
-            yield f"{name} arrives as something else when it is called"
+        # All that it takes, then its example: what is left out of that has a default.
+        for given in ({key: object() for key in spec.params}, spec.example):
+            arrived.clear()
+            try:
+                function(**given)
+            except Exception as error:
+                yield f"{name} cannot be called: {_told(error)}"
+                break
+            if arrived != [function, {**dict.fromkeys(spec.params), **given}]:
+                yield f"{name} arrives as something else when it is called"
+                break
+        if name not in module.SCHEMAS:
+            yield f"{name} has no schema"
 
 
 def _objects(module: ModuleType) -> Iterator[str]:
