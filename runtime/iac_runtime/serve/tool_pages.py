@@ -185,10 +185,8 @@ def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
         rows.extend((term, one.make if making else one.delete) for term, one in classes)
     needing = dict.fromkeys(term for term, most in rows if not at_most(most, level))
     shown = ", ".join([*needing][:_SHOWN]) or "some arguments"
-    return (
-        level,
-        f"{call_tool_for(page.ceiling, acts=page.acts)} for: {shown}{', ...' if len(needing) > _SHOWN else ''}",
-    )
+    more = ", ..." if len(needing) > _SHOWN else ""
+    return level, f"{call_tool_for(page.ceiling, acts=page.acts)} for: {shown}{more}"
 
 
 _SHOWN: Final = 8
