@@ -301,9 +301,7 @@ def p07(tmp_path: Path) -> None:
 
 def p09(tmp_path: Path) -> None:
     """A file URL is decoded once, then checked."""
-    facts = facts_of(
-        "textedit save", {"target": "documents[0]", "in": "~/Documents/%2e%2e/.zshrc"}
-    )
+    facts = facts_of("textedit save", {"target": "documents[0]", "in": "~/Documents/%2e%2e/.zshrc"})
     assert facts.event is not None
     url = facts_of("standard_additions open_location", {"target": "file:///Users/me/%2Ezshrc"})
     assert {"opens-protected", "url-scheme"} <= {row.rule for row in url.raised}
