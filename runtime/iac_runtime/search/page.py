@@ -75,7 +75,8 @@ def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     if hit and hit.slots:
         example = fill_example(example, operation.spec.params, hit.slots, operation.tables)
     purpose = _LEVEL.sub("", str(entry["description"]))
-    acts = not entry["annotations"]["readOnlyHint"]
+    # Older listings have no hints.
+    acts = not entry.get("annotations", {}).get("readOnlyHint", row.ceiling == "SAFE")
     return ToolPage(name, purpose, row.level, row.ceiling, acts, schema, example)
 
 
