@@ -17,12 +17,16 @@ Use = Literal["property", "class", "constant", "command"]
 
 
 class ScriptTerm(NamedTuple):
-    """A word: of a class `plural` says how it is spelled, of a command `labels` its parameters."""
+    """A word: of a class `plural` says how it is spelled, of a command `labels` its parameters.
+
+    `codes` are the raw forms of the parameters, in the order of `labels`.
+    """
 
     use: Use
     term: str
     plural: bool = False
     labels: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,12 @@ _ENDS_OPERAND: Final = frozenset(
     "then else to of in and or with without given whose where from by as is thru through".split()
 )
 _NUMBERED: Final = frozenset(("st", "nd", "rd", "th"))
+<<<<<<< HEAD
 _END: Final = ScriptToken("end", "", 0)
 _TYPE_CODE: Final = re.compile(r"«class [\w ]{4}»")
+=======
+_ENDS_COMMAND: Final = frozenset("then else to as and or is times given".split())
+>>>>>>> main
 DEEPEST: Final = 60
 LARGEST: Final = 536_870_911
 """The largest integer; beyond it numbers are real."""
@@ -110,7 +118,10 @@ class ExpressionParser:
         self.acts = -1
         self.own: set[str] = set()
         self.tried: set[int] = set()
+<<<<<<< HEAD
         self.behind = _applications_behind(tokens)
+=======
+>>>>>>> main
         self.labeled = {
             after.folded: True
             for before, after, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
@@ -178,7 +189,7 @@ class ExpressionParser:
                 if self.at + count > len(self.tokens):
                     break
                 token = self.tokens[self.at + count - 1]
-                if token.kind != "word":
+                if token.kind not in ("word", "raw"):
                     break
                 words.append(token.folded)
                 rows = terms.words.get(" ".join(words), ())
@@ -192,7 +203,11 @@ class ExpressionParser:
         if token.kind not in ("word", "quoted"):
             raise self.error(f"Expected a variable name but found {self.found()}.")
         self.at += 1
+<<<<<<< HEAD
         return _own_name(token)
+=======
+        return own_name(token.text)
+>>>>>>> main
 
     # ---- expressions, loosest first
 
@@ -287,7 +302,11 @@ class ExpressionParser:
         The terms of an app that ends it, as in `name of note 1 of application "Notes"`, count.
         """
         before, begun, depth = self.sight, self.at, self.depth
+<<<<<<< HEAD
         named = "" if inside else self.behind[self.at]
+=======
+        named = "" if inside else self.application_behind()
+>>>>>>> main
         terms = self.find(named) if named else None
         if terms is None or terms in before or begun in self.tried:
             return self.read_links(inside)
@@ -304,6 +323,20 @@ class ExpressionParser:
         self.at = begun
         return self.read_links(inside)
 
+<<<<<<< HEAD
+=======
+    def application_behind(self) -> str:
+        """Return the name of the first app that something on this line is of; else empty."""
+        for at in range(self.at, len(self.tokens) - 2):
+            if self.tokens[at].kind == "end":
+                break
+            relation, app, named, *rest = self.tokens[at : at + 4]
+            if relation.folded in RELATION and app.folded in ("application", "app"):
+                named = rest[0] if named.folded == "id" and rest else named
+                return named.text if named.kind == "string" else ""
+        return ""
+
+>>>>>>> main
     def read_links(self, inside: bool) -> tree.SyntaxNode:
         value = self.read_primary()
         app: str | None = None
@@ -314,9 +347,13 @@ class ExpressionParser:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
+<<<<<<< HEAD
                 # What a chain ends in stays while it grows at its other end.
                 before, app = self.sight, app if asked else find_application(value)
                 asked = True
+=======
+                before, app = self.sight, find_application(value)
+>>>>>>> main
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
                 value = _with_container(self.read_primary(), value)
@@ -373,11 +410,15 @@ class ExpressionParser:
             return tree.Value(start, int(token.text) if whole else float(token.text))
         if token.kind == "quoted":
             self.at += 1
+<<<<<<< HEAD
             return self.read_call(start, _own_name(token))
         if token.kind == "raw" and self.tokens[self.at - 1].folded == "as":
             self.at += 1
             if _TYPE_CODE.fullmatch(token.text):
                 return tree.TermName(start, "class", token.text)
+=======
+            return self.read_call(start, own_name(token.text))
+>>>>>>> main
         if token.kind == "raw" and not self.find_term("class", "command", "property", "constant"):
             raise ScriptSyntaxError(token.text, start, named=True)
         if token.kind == "sign":
@@ -416,7 +457,11 @@ class ExpressionParser:
             found = self.find_term("property", "class", "constant", "command")
             count = found[1] if found else 1
             if self.word(count) == ":":
+<<<<<<< HEAD
                 key = found[0].term if found else _own_name(self.token)
+=======
+                key = found[0].term if found else own_name(self.token.text)
+>>>>>>> main
                 self.at += count + 1
                 fields.append((key, self.read_expression()))
             else:
@@ -489,9 +534,15 @@ class ExpressionParser:
             form = {"named": "name"}.get(word, word)
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
+<<<<<<< HEAD
             ends = ("thru", "through", *(["to"] if self.accept("from") else []))
             first = self.read_bound()
             if self.word() not in ends:
+=======
+            self.accept("from")
+            first = self.read_bound()
+            if self.word() not in ("thru", "through", "to"):
+>>>>>>> main
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
             return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
@@ -527,7 +578,7 @@ class ExpressionParser:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
-        ends = ends or self.word() in ("then", "else", "to", "as", "and", "or", "is", "times")
+        ends = ends or self.word() in _ENDS_COMMAND
         self.labels = outer
         if self.word() in RELATION and not ends:
             self.at += 1
@@ -537,11 +588,18 @@ class ExpressionParser:
             direct = self.read_labeled_chain(term.labels)
         else:
             direct = self.read_operand(term.labels)
-        return tree.CommandCall(start, term.term, direct, self.read_parameters(term.labels))
+        return tree.CommandCall(start, term.term, direct, self.read_parameters(term))
 
-    def read_parameters(self, labels: tuple[str, ...]) -> tuple[tuple[str, tree.SyntaxNode], ...]:
+    def read_parameters(self, term: ScriptTerm) -> tuple[tuple[str, tree.SyntaxNode], ...]:
         parameters: list[tuple[str, tree.SyntaxNode]] = []
-        outer, self.labels = self.labels, labels
+        outer, self.labels = self.labels, term.labels
+        raw = dict(zip(term.codes, term.labels, strict=False))
+        self.accept("given")
+        while self.token.kind == "raw" and (label := raw.get(self.token.folded)):
+            self.at += 1
+            self.expect(":")
+            parameters.append((label, self.read_expression()))
+            self.accept(",")
         while True:
             start, label = self.token.start, self.at_label()
             if label:
@@ -660,6 +718,7 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
 }
 
 
+<<<<<<< HEAD
 def _applications_behind(tokens: Sequence[ScriptToken]) -> list[str]:
     """Return for each token the first app that something from there on is of, on its line."""
     behind = [""] * (len(tokens) + 1)
@@ -676,6 +735,12 @@ def _own_name(token: ScriptToken) -> str:
     """Return a name of the script's own: in bars, if it is none without them."""
     bare = token.kind == "word" or re.fullmatch(r"[^\W\d]\w*", token.folded)
     return token.folded if bare else f"|{token.folded}|"
+=======
+def own_name(text: str) -> str:
+    """Return a name of the script's own as it is compared: in bars, if it is none without them."""
+    folded = text.casefold()
+    return folded if re.fullmatch(r"[^\W\d]\w*", folded) else f"|{folded}|"
+>>>>>>> main
 
 
 def find_application(target: tree.SyntaxNode) -> str | None:

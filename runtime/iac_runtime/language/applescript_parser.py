@@ -4,6 +4,7 @@ Source: AppleScript Language Guide, "Control Statements ObjectReference", "Handl
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from iac_base.script_tokens import Scan, scan_applescript
@@ -14,6 +15,7 @@ from iac_runtime.language.applescript_expressions import (
     RELATION,
     ExpressionParser,
     ScriptSyntaxError,
+    ScriptTerm,
     Terms,
     find_application,
 )
@@ -160,7 +162,9 @@ class _Parser(ExpressionParser):
         labels = ("number", "partial result", "from", "to")
         starts = self.at_end() or self.word() in ("number", "partial", "from", "to")
         message = None if starts else self.read_operand(labels)
-        return tree.Raise(start, message, self.read_parameters(labels))
+        return tree.Raise(
+            start, message, self.read_parameters(ScriptTerm("command", "error", labels=labels))
+        )
 
     def read_set(self, start: int) -> tree.SyntaxNode:
         outer, self.labels = self.labels, ("to",)
@@ -193,6 +197,12 @@ class _Parser(ExpressionParser):
     def read_exit(self, start: int) -> tree.SyntaxNode:
         self.accept("repeat")
         return tree.Leave(start, "exit")
+
+    def read_continue(self, start: int) -> tree.SyntaxNode:
+        call = self.read_primary()
+        if not isinstance(call, tree.HandlerCall):
+            raise ScriptSyntaxError("continue of a command", start, named=True)
+        return tree.Evaluate(start, replace(call, continues=True))
 
     def read_with(self, start: int) -> tree.SyntaxNode:
         value = None
@@ -335,6 +345,7 @@ _STATEMENTS: Final[Mapping[str, Reader]] = {
     "copy": _Parser.read_copy,
     "return": _Parser.read_return,
     "exit": _Parser.read_exit,
+    "continue": _Parser.read_continue,
     "with": _Parser.read_with,
     "considering": _Parser.read_considering,
     "ignoring": _Parser.read_considering,
