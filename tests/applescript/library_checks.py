@@ -7,8 +7,10 @@ writes `library.lock` anew: a line a script with its level and what it does.
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import iac_gen.render
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
@@ -16,6 +18,9 @@ from iac_applescript.library import SavedScript, shipped_scripts
 from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
+from iac_runtime.tools.tables import Tables
+from iac_simulator.simulator import demo_state
+from iac_simulator.world import default_world
 
 HERE = Path(__file__).parent
 LOCK = HERE / "library.lock"
@@ -101,6 +106,50 @@ def problems(found: ScriptAnalysis) -> Iterator[str]:
     for reason in found.reasons:
         if reason.rule in blind:
             yield f"{reason.place.line}: {reason.text} {reason.message}"
+
+
+RUNS: Final[dict[str, dict[str, Any]]] = tomllib.loads(
+    HERE.joinpath("library_runs.toml").read_text("utf-8")
+)
+VALUES: Final[dict[str, Any]] = {
+    "text": "a", "integer": 2, "number": 2.5, "boolean": True, "list": ["a", "b"],
+    "date": "2026-03-02T10:00", "path": "/Users/me/Desktop",
+}  # fmt: skip
+
+
+def given_arguments(script: SavedScript) -> list[Any]:
+    """Return what a script is run with: what is given for it or its app, else its default."""
+    layers = [
+        RUNS["given"].get(name, {}) for name in ("all", script.name.partition(".")[0], script.name)
+    ]
+    values: dict[str, Any] = {}
+    for name, one in script.parameters.items():
+        default = VALUES[one.type] if one.default is None else one.default
+        found = [row[name] for row in layers if name in row]
+        values[name] = found[-1] if found else default
+    return script.bind_arguments(values)
+
+
+def library_world(tables: Iterable[Tables]) -> dict[str, Any]:
+    """Return the shipped world with what the scripts of the library need beside it."""
+    state, known = demo_state(), {row.key: row for row in tables}
+    for app, more in RUNS["world"].items():
+        _merge_world(state.setdefault(app, default_world(known[app])), more)
+    return state
+
+
+def _merge_world(world: Any, more: Mapping[str, Any]) -> None:
+    """Put values into a world; an object of a list is named by its place or its name."""
+    for key, value in more.items():
+        place: Any = key
+        if isinstance(world, list):
+            names = [item.get("name") for item in world]
+            place = names.index(key) if key in names else int(key)
+        inside = isinstance(world, list) or key in world
+        if inside and isinstance(value, dict) and "ref" not in value:
+            _merge_world(world[place], value)
+        else:
+            world[place] = value
 
 
 if __name__ == "__main__":

@@ -60,7 +60,9 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
         "in": "is in|is contained by",
         "not in": "is not in|is not contained by",
         "begins": "starts with|begins with|start with|begin with",
+        "not begins": "does not start with|does not begin with",
         "ends": "ends with|end with",
+        "not ends": "does not end with",
     }.items()
     for whole in phrases.split("|")
     for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
@@ -247,11 +249,20 @@ class ExpressionParser:
         while self.is_next("as") and not self.at_label():
             start = self.token.start
             self.at += 1
-            left = tree.OperatorForm(start, "as", (left, self.read_arithmetic(0)))
+            left = tree.OperatorForm(start, "as", (left, self.read_type()))
+            left = self.read_arithmetic(0, left)
         return left
 
-    def read_arithmetic(self, above: int) -> tree.SyntaxNode:
-        left = self.read_signed()
+    def read_type(self) -> tree.SyntaxNode:
+        """Read what something is made into: the name of a class comes before other words."""
+        start, found = self.token.start, self.find_term("class")
+        if found is None or self.word() in ("{", "("):
+            return self.read_chain()
+        self.at += found[1]
+        return tree.TermName(start, "class", found[0].term)
+
+    def read_arithmetic(self, above: int, left: tree.SyntaxNode | None = None) -> tree.SyntaxNode:
+        left = self.read_signed() if left is None else left
         while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
@@ -472,14 +483,14 @@ class ExpressionParser:
     def read_element(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
         """Read what picks elements behind the name of their class; the class itself without."""
         token, word = self.token, self.word()
-        if self.word() in ("id", "named", "index"):
+        if self.word() in ("id", "named", "index") and not self.at_label():
             self.at += 1
             form = {"named": "name"}.get(word, word)
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
-            self.accept("from")
+            ends = ("thru", "through", "to") if self.accept("from") else ("thru", "through")
             first = self.read_bound()
-            if self.word() not in ("thru", "through", "to"):
+            if self.word() not in ends:
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
             return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
@@ -541,7 +552,9 @@ class ExpressionParser:
             start, label = self.token.start, self.at_label()
             if label:
                 self.at += len(label.split())
-                parameters.append((label, self.read_expression()))
+                classed = label in ("new", "each")
+                value = self.read_type() if classed else self.read_expression()
+                parameters.append((label, value))
                 continue
             if self.word() not in ("with", "without") or self.word(1) in ("timeout", ""):
                 break

@@ -107,6 +107,11 @@ class AppEvents:
         tables = self._tables(app.key)
         return tables is not None and term in tables.classes
 
+    def has_property(self, app: AppValue, term: str) -> bool:
+        """Say whether an app's dictionary has a property."""
+        tables = self._tables(app.key)
+        return tables is not None and term.casefold() in property_names(tables)
+
     def elements_step(self, app: AppValue, term: str) -> tuple[str, str]:
         """Return the step to all elements of a class."""
         tables = self._tables(app.key)
@@ -133,9 +138,9 @@ class AppEvents:
             finder, (*chain, ("p", plural), ("n", last)) if last else tuple(chain)
         )
 
-    def aliases(self, reference: ObjectReference, *, listed: bool) -> Any:
+    def aliases(self, place: Any) -> list[Any]:
         """Return the files that a reference names, of objects that say where they are."""
-        found = self.read(reference)
+        found = self.read(place) if isinstance(place, ObjectReference) else plain(place)
         paths = []
         for item in found if isinstance(found, list) else [found]:
             url = item
@@ -146,7 +151,7 @@ class AppEvents:
             if isinstance(url, str):
                 url = Path(unquote(url.removeprefix("file://")), "alias")
             paths.append(url)
-        return paths if listed or len(paths) != 1 else paths[0]
+        return paths
 
     def write(self, reference: ObjectReference, value: Any) -> None:
         """Set what a reference names: one event."""
