@@ -2,28 +2,32 @@
 
     python tests/applescript/library_checks.py
 
-writes `library.lock` anew: a line a script with its level and what it does.
+writes `library.lock` anew: a line a script with its level and what it does, and
+`library_runs.lock`: how each AppleScript ends on the seeded world, what it prints and changes.
 """
 
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import iac_gen.render
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.library import SavedScript, shipped_scripts
+from iac_applescript.wrapping import wrap_script
 from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.tools.tables import Tables
+from iac_simulator import Simulator, difference, parse_profile
 from iac_simulator.simulator import demo_state
 from iac_simulator.world import default_world
 
 HERE = Path(__file__).parent
 LOCK = HERE / "library.lock"
+RUNS_LOCK = HERE / "library_runs.lock"
 ADDITIONS = "Standard Additions"
 
 _TAKEN = frozenset(
@@ -108,6 +112,10 @@ def problems(found: ScriptAnalysis) -> Iterator[str]:
             yield f"{reason.place.line}: {reason.text} {reason.message}"
 
 
+_ALWAYS: Final = ("finder", "system_events", "standard_additions")
+_SHOWN: Final = 160
+"""Characters of a line of the lock that a text takes at most."""
+
 RUNS: Final[dict[str, dict[str, Any]]] = tomllib.loads(
     HERE.joinpath("library_runs.toml").read_text("utf-8")
 )
@@ -132,10 +140,46 @@ def given_arguments(script: SavedScript) -> list[Any]:
 
 def library_world(tables: Iterable[Tables]) -> dict[str, Any]:
     """Return the shipped world with what the scripts of the library need beside it."""
-    state, known = demo_state(), {row.key: row for row in tables}
+    known = {row.key: row for row in tables}
+    state = {key: world for key, world in demo_state().items() if key in known or key == "@now"}
     for app, more in RUNS["world"].items():
-        _merge_world(state.setdefault(app, default_world(known[app])), more)
+        if app in known:
+            _merge_world(state.setdefault(app, default_world(known[app])), more)
     return state
+
+
+def run_script(
+    script: SavedScript, analyser: ScriptAnalyzer, tables: Sequence[Tables], profile: str
+) -> tuple[str, str, str]:
+    """Return how an AppleScript ends, what it prints and what it changes in the seeded world."""
+    bounds = analyser.analyze_script(script.script, script.language).bounds
+    worn = wrap_script(script.script, script.language, 30, bounds, given_arguments(script))
+    needed = {row.key for row in tables if row.app.name in script.apps} | set(_ALWAYS)
+    state = library_world(row for row in tables if row.key in needed)
+    simulator = Simulator(tables, state, faults=parse_profile(profile))
+    before = simulator.state()
+    done = simulator(["osascript", "-s", "s", "-", *worn.arguments], worn.text.encode(), 30)
+    said = re.sub(r"^\d+:\d+: ", "", done.stderr.decode().strip().replace("\n", " "))
+    found = difference(before, simulator.state())
+    places = [f"+ {place}" for place, _ in found.added] + [
+        f"- {place}" for place, _ in found.removed
+    ]
+    places += [f"{row.place} = {row.after}" for row in found.changed]
+    shown = [repr(text)[1:-1][:_SHOWN] for text in (said, done.stdout.decode(), "; ".join(places))]
+    return ("timeout" if done.timed_out else shown[0] or "ran"), shown[1], shown[2]
+
+
+def library_lines(analyser: ScriptAnalyzer) -> list[str]:
+    """Return the lines of the lock of runs, by both profiles."""
+    catalogue = analyser.catalogue
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
+    lines = []
+    for script in shipped_scripts():
+        if script.language == "applescript":
+            friendly = run_script(script, analyser, tables, "friendly")
+            hard = run_script(script, analyser, tables, "hard")[0]
+            lines.append("\t".join((script.name, hard, *friendly)))
+    return lines
 
 
 def _merge_world(world: Any, more: Mapping[str, Any]) -> None:
@@ -160,5 +204,7 @@ if __name__ == "__main__":
     shipped_tools = HERE.parent.parent / "generated" / "iac_tools"
     with tempfile.TemporaryDirectory() as made:
         catalogue = Catalogue([dictionaries(Path(made)), shipped_tools])
-        LOCK.write_text(lock(judged(ScriptAnalyzer(catalogue))), encoding="utf-8")
+        found = ScriptAnalyzer(catalogue)
+        LOCK.write_text(lock(judged(found)), encoding="utf-8")
+        RUNS_LOCK.write_text("\n".join([*library_lines(found), ""]), encoding="utf-8")
     sys.exit(0)

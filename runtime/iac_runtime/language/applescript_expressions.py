@@ -175,7 +175,7 @@ class ExpressionParser:
                 if self.at + count > len(self.tokens):
                     break
                 token = self.tokens[self.at + count - 1]
-                if token.kind not in ("word", "raw"):
+                if token.kind not in ("word", "raw") and not (words and token.kind == "number"):
                     break
                 words.append(token.folded)
                 rows = terms.words.get(" ".join(words), ())
@@ -217,7 +217,7 @@ class ExpressionParser:
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
         left = self.read_not() if above < 3 else self.read_comparison()
-        while (rank := _LOOSE.get(self.word(), 0)) > above:
+        while (rank := _LOOSE.get(self.word(), 0)) > above and not self.at_label():
             start, operator = self.token.start, self.word()
             self.at += 1
             left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
@@ -526,7 +526,8 @@ class ExpressionParser:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
-        ends = ends or self.word() in _ENDS_COMMAND
+        longest = self.find_term("property", "class", "constant")
+        ends = ends or (self.word() in _ENDS_COMMAND and (longest is None or longest[1] < 2))
         self.labels = outer
         if self.word() in RELATION and not ends:
             self.at += 1
@@ -542,7 +543,8 @@ class ExpressionParser:
         parameters: list[tuple[str, tree.SyntaxNode]] = []
         outer, self.labels = self.labels, term.labels
         raw = dict(zip(term.codes, term.labels, strict=False))
-        self.accept("given")
+        raw_next = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].kind == "raw"
+        self.at += self.is_next("given") and raw_next
         while self.token.kind == "raw" and (label := raw.get(self.token.folded)):
             self.at += 1
             self.expect(":")
