@@ -60,8 +60,8 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
         "in": "is in|is contained by",
         "not in": "is not in|is not contained by",
         "begins": "starts with|begins with|start with|begin with",
-        "ends": "ends with|end with",
         "not begins": "does not start with|does not begin with",
+        "ends": "ends with|end with",
         "not ends": "does not end with",
     }.items()
     for whole in phrases.split("|")
@@ -70,7 +70,6 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
 _BY_WORD: Final = {
     first: tuple(row for row in _COMPARED if row[0] == first) for first, *_ in _COMPARED
 }
-_DENIED: Final = frozenset(("not begins", "not ends"))
 _ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
 _ORDINALS: Final = {
     word: place
@@ -89,12 +88,9 @@ _ENDS_OPERAND: Final = frozenset(
     "then else to of in and or with without given whose where from by as is thru through".split()
 )
 _NUMBERED: Final = frozenset(("st", "nd", "rd", "th"))
-<<<<<<< HEAD
+_ENDS_COMMAND: Final = frozenset("then else to as and or is times given".split())
 _END: Final = ScriptToken("end", "", 0)
 _TYPE_CODE: Final = re.compile(r"«class [\w ]{4}»")
-=======
-_ENDS_COMMAND: Final = frozenset("then else to as and or is times given".split())
->>>>>>> main
 DEEPEST: Final = 60
 LARGEST: Final = 536_870_911
 """The largest integer; beyond it numbers are real."""
@@ -115,13 +111,10 @@ class ExpressionParser:
         self.sight: tuple[Terms, ...] = tuple(common)
         self.common = len(self.sight)
         self.labels: tuple[str, ...] = ()
-        self.acts = -1
         self.own: set[str] = set()
         self.tried: set[int] = set()
-<<<<<<< HEAD
+        self.acts = -1
         self.behind = _applications_behind(tokens)
-=======
->>>>>>> main
         self.labeled = {
             after.folded: True
             for before, after, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
@@ -189,7 +182,7 @@ class ExpressionParser:
                 if self.at + count > len(self.tokens):
                     break
                 token = self.tokens[self.at + count - 1]
-                if token.kind not in ("word", "raw"):
+                if token.kind not in ("word", "raw") and not (words and token.kind == "number"):
                     break
                 words.append(token.folded)
                 rows = terms.words.get(" ".join(words), ())
@@ -203,11 +196,7 @@ class ExpressionParser:
         if token.kind not in ("word", "quoted"):
             raise self.error(f"Expected a variable name but found {self.found()}.")
         self.at += 1
-<<<<<<< HEAD
-        return _own_name(token)
-=======
         return own_name(token.text)
->>>>>>> main
 
     # ---- expressions, loosest first
 
@@ -235,7 +224,7 @@ class ExpressionParser:
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
         left = self.read_not() if above < 3 else self.read_comparison()
-        while (rank := _LOOSE.get(self.word(), 0)) > above:
+        while (rank := _LOOSE.get(self.word(), 0)) > above and not self.at_label():
             start, operator = self.token.start, self.word()
             self.at += 1
             left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
@@ -264,22 +253,27 @@ class ExpressionParser:
             if found is None or self.at_label():
                 return left
             self.at += len(found)
-            sign = _COMPARED[found]
-            plain = sign.removeprefix("not ") if sign in _DENIED else sign
-            left = tree.OperatorForm(start, plain, (left, self.read_coercion()))
-            if plain != sign:
-                left = tree.OperatorForm(start, "not", (left,))
+            left = tree.OperatorForm(start, _COMPARED[found], (left, self.read_coercion()))
 
     def read_coercion(self) -> tree.SyntaxNode:
         left = self.read_arithmetic(0)
         while self.is_next("as") and not self.at_label():
             start = self.token.start
             self.at += 1
-            left = tree.OperatorForm(start, "as", (left, self.read_arithmetic(0)))
+            left = tree.OperatorForm(start, "as", (left, self.read_type()))
+            left = self.read_arithmetic(0, left)
         return left
 
-    def read_arithmetic(self, above: int) -> tree.SyntaxNode:
-        left = self.read_signed()
+    def read_type(self) -> tree.SyntaxNode:
+        """Read what something is made into: the name of a class comes before other words."""
+        start, found = self.token.start, self.find_term("class")
+        if found is None or self.word() in ("{", "("):
+            return self.read_chain()
+        self.at += found[1]
+        return tree.TermName(start, "class", found[0].term)
+
+    def read_arithmetic(self, above: int, left: tree.SyntaxNode | None = None) -> tree.SyntaxNode:
+        left = self.read_signed() if left is None else left
         while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
@@ -302,11 +296,7 @@ class ExpressionParser:
         The terms of an app that ends it, as in `name of note 1 of application "Notes"`, count.
         """
         before, begun, depth = self.sight, self.at, self.depth
-<<<<<<< HEAD
         named = "" if inside else self.behind[self.at]
-=======
-        named = "" if inside else self.application_behind()
->>>>>>> main
         terms = self.find(named) if named else None
         if terms is None or terms in before or begun in self.tried:
             return self.read_links(inside)
@@ -323,20 +313,6 @@ class ExpressionParser:
         self.at = begun
         return self.read_links(inside)
 
-<<<<<<< HEAD
-=======
-    def application_behind(self) -> str:
-        """Return the name of the first app that something on this line is of; else empty."""
-        for at in range(self.at, len(self.tokens) - 2):
-            if self.tokens[at].kind == "end":
-                break
-            relation, app, named, *rest = self.tokens[at : at + 4]
-            if relation.folded in RELATION and app.folded in ("application", "app"):
-                named = rest[0] if named.folded == "id" and rest else named
-                return named.text if named.kind == "string" else ""
-        return ""
-
->>>>>>> main
     def read_links(self, inside: bool) -> tree.SyntaxNode:
         value = self.read_primary()
         app: str | None = None
@@ -347,13 +323,9 @@ class ExpressionParser:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
-<<<<<<< HEAD
                 # What a chain ends in stays while it grows at its other end.
                 before, app = self.sight, app if asked else find_application(value)
                 asked = True
-=======
-                before, app = self.sight, find_application(value)
->>>>>>> main
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
                 value = _with_container(self.read_primary(), value)
@@ -410,15 +382,11 @@ class ExpressionParser:
             return tree.Value(start, int(token.text) if whole else float(token.text))
         if token.kind == "quoted":
             self.at += 1
-<<<<<<< HEAD
-            return self.read_call(start, _own_name(token))
-        if token.kind == "raw" and self.tokens[self.at - 1].folded == "as":
-            self.at += 1
-            if _TYPE_CODE.fullmatch(token.text):
-                return tree.TermName(start, "class", token.text)
-=======
             return self.read_call(start, own_name(token.text))
->>>>>>> main
+        typed = self.tokens[self.at - 1].folded == "as" and _TYPE_CODE.fullmatch(token.text)
+        if token.kind == "raw" and typed and not self.find_term("class"):
+            self.at += 1
+            return tree.TermName(start, "class", token.text)
         if token.kind == "raw" and not self.find_term("class", "command", "property", "constant"):
             raise ScriptSyntaxError(token.text, start, named=True)
         if token.kind == "sign":
@@ -457,11 +425,7 @@ class ExpressionParser:
             found = self.find_term("property", "class", "constant", "command")
             count = found[1] if found else 1
             if self.word(count) == ":":
-<<<<<<< HEAD
-                key = found[0].term if found else _own_name(self.token)
-=======
                 key = found[0].term if found else own_name(self.token.text)
->>>>>>> main
                 self.at += count + 1
                 fields.append((key, self.read_expression()))
             else:
@@ -529,20 +493,14 @@ class ExpressionParser:
     def read_element(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
         """Read what picks elements behind the name of their class; the class itself without."""
         token, word = self.token, self.word()
-        if self.word() in ("id", "named", "index"):
+        if self.word() in ("id", "named", "index") and not self.at_label():
             self.at += 1
             form = {"named": "name"}.get(word, word)
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
-<<<<<<< HEAD
-            ends = ("thru", "through", *(["to"] if self.accept("from") else []))
+            ends = ("thru", "through", "to") if self.accept("from") else ("thru", "through")
             first = self.read_bound()
             if self.word() not in ends:
-=======
-            self.accept("from")
-            first = self.read_bound()
-            if self.word() not in ("thru", "through", "to"):
->>>>>>> main
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
             return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
@@ -578,7 +536,8 @@ class ExpressionParser:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
-        ends = ends or self.word() in _ENDS_COMMAND
+        longest = self.find_term("property", "class", "constant")
+        ends = ends or (self.word() in _ENDS_COMMAND and (longest is None or longest[1] < 2))
         self.labels = outer
         if self.word() in RELATION and not ends:
             self.at += 1
@@ -594,7 +553,8 @@ class ExpressionParser:
         parameters: list[tuple[str, tree.SyntaxNode]] = []
         outer, self.labels = self.labels, term.labels
         raw = dict(zip(term.codes, term.labels, strict=False))
-        self.accept("given")
+        raw_next = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].kind == "raw"
+        self.at += self.is_next("given") and raw_next
         while self.token.kind == "raw" and (label := raw.get(self.token.folded)):
             self.at += 1
             self.expect(":")
@@ -604,7 +564,9 @@ class ExpressionParser:
             start, label = self.token.start, self.at_label()
             if label:
                 self.at += len(label.split())
-                parameters.append((label, self.read_expression()))
+                classed = label in ("new", "each")
+                value = self.read_type() if classed else self.read_expression()
+                parameters.append((label, value))
                 continue
             if self.word() not in ("with", "without") or self.word(1) in ("timeout", ""):
                 break
@@ -718,7 +680,6 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
 }
 
 
-<<<<<<< HEAD
 def _applications_behind(tokens: Sequence[ScriptToken]) -> list[str]:
     """Return for each token the first app that something from there on is of, on its line."""
     behind = [""] * (len(tokens) + 1)
@@ -731,16 +692,10 @@ def _applications_behind(tokens: Sequence[ScriptToken]) -> list[str]:
     return behind
 
 
-def _own_name(token: ScriptToken) -> str:
-    """Return a name of the script's own: in bars, if it is none without them."""
-    bare = token.kind == "word" or re.fullmatch(r"[^\W\d]\w*", token.folded)
-    return token.folded if bare else f"|{token.folded}|"
-=======
 def own_name(text: str) -> str:
     """Return a name of the script's own as it is compared: in bars, if it is none without them."""
     folded = text.casefold()
     return folded if re.fullmatch(r"[^\W\d]\w*", folded) else f"|{folded}|"
->>>>>>> main
 
 
 def find_application(target: tree.SyntaxNode) -> str | None:

@@ -62,7 +62,9 @@ class _Parser(ExpressionParser):
         if word == "with" and self.word(1) not in ("timeout", "transaction"):
             reader = None
         command = self.find_term("command")
-        if command is not None and command[1] > 1:
+        if command is not None and (
+            command[1] > 1 or self.tokens[self.at + command[1]].kind == "end"
+        ):
             reader = None
         if word == "to" or (word == "on" and self.word(1) != "error"):
             reader = _Parser.read_handler

@@ -1,17 +1,15 @@
 """The words of AppleScript: of the language, and of an app by its tables."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import starmap
 from typing import Final
 
 from iac_runtime.language.app_commands import STANDARD, command_named
 from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
+from iac_runtime.tool import Param
 from iac_runtime.tools.tables import Tables
-<<<<<<< HEAD:runtime/iac_runtime/language/applescript_terms.py
-=======
-from iac_simulator.applescript.values import UNITS
-from iac_simulator.events import STANDARD_COMMANDS, command_named
->>>>>>> main:runtime/iac_simulator/applescript/terms.py
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
 
@@ -24,8 +22,8 @@ _PROPERTIES: Final = (
     "length|reverse|rest|contents|name|id|version|running|class|quoted form|POSIX path|year|month"
     "|day|weekday|time|hours|minutes|seconds|date string|time string|short date string"
     "|text item delimiters|AppleScript's text item delimiters|frontmost|parent"
-    "|progress total steps|progress completed steps"
-    "|progress description|progress additional description"
+    "|progress total steps|progress completed steps|progress description"
+    "|progress additional description"
 ).split("|")
 _CONSTANTS: Final = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -50,6 +48,41 @@ _COMMANDS: Final = {
 }  # fmt: skip
 
 
+def _units(size: str, rows: str) -> dict[str, tuple[str, float, float]]:
+    """Return units by name: what they measure, how many of the first one they are, from where."""
+    units = {}
+    for row in rows.split("|"):
+        name, _, numbers = row.partition("=")
+        factor, _, shift = numbers.partition("+")
+        units[name] = size, float(factor), float(shift or 0)
+    return units
+
+
+UNITS: Final[Mapping[str, tuple[str, float, float]]] = {
+    **_units(
+        "length",
+        "meters=1|metres=1|centimeters=.01|centimetres=.01|kilometers=1000|kilometres=1000"
+        "|feet=.3048|inches=.0254|miles=1609.344|yards=.9144",
+    ),
+    **_units(
+        "area",
+        "square meters=1|square metres=1|square kilometers=1e6|square kilometres=1e6"
+        "|square feet=.09290304|square miles=2589988.110336|square yards=.83612736",
+    ),
+    **_units(
+        "volume",
+        "cubic meters=1|cubic metres=1|cubic centimeters=1e-6|cubic centimetres=1e-6"
+        "|cubic feet=.028316846592|cubic inches=1.6387064e-5|cubic yards=.764554857984"
+        "|liters=.001|litres=.001|gallons=.003785411784|quarts=.000946352946",
+    ),
+    **_units("weight", "grams=1|kilograms=1000|ounces=28.349523125|pounds=453.59237"),
+    **_units(
+        "temperature",
+        "degrees Celsius=1+273.15|degrees Fahrenheit=.5555555555555556+459.67|degrees Kelvin=1",
+    ),
+}
+
+
 def spell_words(name: str) -> str:
     """Return a JXA name as a dictionary spells it: `withProperties`, with properties."""
     return " ".join(_CAMEL.findall(name)).casefold()
@@ -57,6 +90,11 @@ def spell_words(name: str) -> str:
 
 def _raw(code: str) -> str:
     return f"«class {code}»"
+
+
+def spell_label(key: str, param: Param) -> str:
+    """Return the label of a parameter: as the dictionary has it, or by its JXA name."""
+    return param.term.casefold() if " " in param.term else spell_words(key)
 
 
 def _collect(rows: list[tuple[str, ScriptTerm]]) -> Terms:
@@ -97,7 +135,7 @@ def app_terms(tables: Tables) -> Terms:
     for name, spelling in spellings.items():
         command = command_named(tables, name)
         if command is not None and name not in ("get", "set", "count"):
-            labels = tuple(spell_words(key) for key in command.params)
+            labels = tuple(starmap(spell_label, command.params.items()))
             codes = tuple(_raw(row.code).casefold() for row in command.params.values())
             sent = ScriptTerm("command", name, labels=labels, codes=codes)
             rows += [(spelling, sent), (f"«event {command.event}»", sent)]

@@ -58,7 +58,9 @@ class CommandEvaluator(ExpressionEvaluator):
     def parameter(self, node: tree.SyntaxNode) -> Any:
         """Return a parameter of a command: a reference goes as it is."""
         value = plain(self.specify(node))
-        if isinstance(value, ObjectReference) and isinstance(ungrouped(node), tree.Member):
+        inner = ungrouped(node)
+        owned = isinstance(inner, tree.Member) and inner.within is not None
+        if isinstance(value, ObjectReference) and owned:
             return self.events.read(value)
         return value
 
