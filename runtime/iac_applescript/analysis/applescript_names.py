@@ -20,12 +20,15 @@ HOLE: Final = "\0"
 """In a spelled text: what is known when the script runs."""
 
 TYPED: Final = "\1"
-"""In a spelled text: what a person types for it, or an argument that the call shows."""
+"""In a spelled text: what a person types for it."""
+
+GIVEN: Final = "\3"
+"""In a spelled text: an argument, which the call shows."""
 
 NAMED: Final = "\2"
 """In a spelled text: the name of an object."""
 
-ARGUMENT: Final = tree.Name(0, TYPED)
+ARGUMENT: Final = tree.Name(0, GIVEN)
 """What the script is given when it is run."""
 
 _DEEPEST: Final = 6
@@ -367,8 +370,8 @@ class ScriptNames:
                     texts.append(TYPED)
                 case tree.Member() if property_term(value) in ("name", "displayed name"):
                     texts.append(NAMED)
-                case tree.Name(name="\1"):
-                    texts.append(TYPED)
+                case tree.Name(name="\3"):
+                    texts.append(GIVEN)
                 case _:
                     texts.append(HOLE)
         return [*dict.fromkeys(texts)][:_MOST]

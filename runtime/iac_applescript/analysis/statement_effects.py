@@ -155,6 +155,8 @@ def command_effects(
     direct = dict(call.parameters).get("new") if call.term == "make" else call.direct
     apps = apps_of(call.direct, scene)
     kind = _kind_of(direct, scene, (*apps, *scene.named))
+    if kind:
+        apps = [app for app in apps if scene.uses("class", kind, [app])] or apps
     if rows and word not in COMMANDS:
         apps = [app for app, _ in rows if app in apps] or [app for app, _ in rows]
     entries = {app.key: entry for app, entry in rows}

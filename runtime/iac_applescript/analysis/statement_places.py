@@ -8,12 +8,14 @@ import re
 from typing import Final
 
 from iac_applescript.analysis.applescript_names import (
+    GIVEN,
     HOLE,
     TYPED,
     Possible,
     ScriptNames,
     class_term,
     container,
+    is_known,
     join_texts,
     property_term,
 )
@@ -157,13 +159,13 @@ def is_own_folder(node: Possible, names: ScriptNames) -> bool:
 def describe_place_danger(node: Possible, names: ScriptNames) -> str:
     """Return why putting something in a place of the disk is dangerous; empty where it is not."""
     for place in spell_places(node, names):
-        if HOLE in place:
+        if not is_known(place):
             return "a place that is known only when the script runs"
         if _is_hidden(place):
             return "a place where things run by themselves, or settings lie"
         if _ELSEWHERE.search(place):
             return "a place that leaves this machine or this account"
-        known = place.startswith((TYPED, _ITEMS)) or _USERS_OWN.match(place)
+        known = place.startswith((GIVEN, _ITEMS)) or _USERS_OWN.match(place)
         if not known or place.startswith("~/Library"):
             return "a place that is not the user's own"
     return ""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from iac_applescript.analysis.applescript_names import (
+    GIVEN,
     HOLE,
+    TYPED,
     Possible,
     ScriptNames,
     chain,
@@ -366,7 +368,8 @@ def written_value(value: Possible, names: ScriptNames) -> str | None:
     if isinstance(plain, tree.Value) and not isinstance(plain.value, str):
         return "false" if plain.value in (False, 0) and plain.value is not None else None
     texts = names.spell_texts(plain)
-    return texts[0] if len(texts) == 1 and is_known(texts[0]) else None
+    known = len(texts) == 1 and is_known(texts[0]) and not {TYPED, GIVEN} & set(texts[0])
+    return texts[0] if known else None
 
 
 # ---- the commands
@@ -441,13 +444,14 @@ def _judge_open(call: tree.CommandCall, scene: StatementContext, base: Level) ->
     folder = direct is not None and (_is_folder(direct) or is_own_folder(direct, scene.names))
     if folder and not call.parameters:
         return CommandVerdict("MODIFY", "shows a folder")
+    first = inner_node(direct) if direct is not None else None
     for node in iterate_nodes(direct) if direct is not None else ():
         place = class_term(node) in ("file", "alias", "item", "POSIX file", "document file",
                                      "application file")  # fmt: skip
         if (
             place
             or isinstance(node, tree.Name)
-            or (node is inner_node(direct) and isinstance(node, tree.Value | tree.OperatorForm))
+            or (node is first and isinstance(node, tree.Value | tree.OperatorForm))
         ):
             return _dangerous("opens a file or an address with its default app")
     return CommandVerdict(highest(("MODIFY", base)), "opens something")
@@ -492,8 +496,10 @@ def _judge_location(call: tree.CommandCall, scene: StatementContext, _: Level) -
 def _judge_web(call: tree.CommandCall, scene: StatementContext, base: Level) -> CommandVerdict:
     """Judge what leads to the web with a text or an address that it is given."""
     asked = call.direct or dict(call.parameters).get("for")
-    page = asked is not None and property_term(inner_node(asked)) == "url"
-    plain = page or scene.names.is_spelled_out(asked)
+    links = [*chain(asked)]
+    page = bool(links) and property_term(links[0]) == "url" and not isinstance(links[-1], tree.Name)
+    texts = scene.names.spell_texts(asked)
+    plain = page or all(is_known(text) and GIVEN not in text for text in texts)
     level = highest((base, "MODIFY" if plain else "DANGEROUS"))
     return CommandVerdict(level, JUDGED["search the web"])
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from iac_applescript.analysis.applescript_names import (
+    GIVEN,
     HOLE,
     TYPED,
     ScriptNames,
@@ -49,7 +50,12 @@ def opens_page(texts: Iterable[str]) -> bool:
     for text in texts:
         host = re.match(rf"(?i)https?://[^/\s{HOLE}{TYPED}]+(?:/|\Z)", text)
         known = host is not None or TYPED not in text
-        if not is_known(text) or not known or not is_web_address(text.replace(TYPED, "")):
+        if (
+            not is_known(text)
+            or GIVEN in text
+            or not known
+            or not is_web_address(text.replace(TYPED, ""))
+        ):
             return False
     return True
 
