@@ -290,7 +290,7 @@ def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     """Return a read that shows what the call could have named; of a written tool, its page."""
     operation = tool.operation
     if operation is None:
-        return NextCall("find_tools", {"query": tool.name.replace("_", " ")})
+        return NextCall("find_tools", {"query": tool.name})
     tables = operation.tables
     target = next((given[key] for key in ("target", "of") if isinstance(given.get(key), str)), "")
     if target and operation.spec.op != "get" and "get" in tables.tools:
