@@ -28,7 +28,11 @@ FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True
 
 @pytest.mark.parametrize(("program", "says"), [
     ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
-    ("mail.lst()", "line 1: Module mail has no member lst"),
+    ("mail.lst()", "line 1: mail has no lst. Nearest: list"),
+    ('mail.list("message", of="inbox")[0].subject', r'line 1: .* write \["subject"\]'),
+    ('Mail.count("message")', "line 1: write mail, not Mail"),
+    ('mail_count("message")', "line 1: write mail.count, not mail_count"),
+    ('contacts.list("person")', "line 1: no app with tools is contacts"),
     ('mail.list("message", off=1)', "line 1: Argument off does not match"),
     ('x = 1\nmail.set("m", properties={"read staus": True})',
      "line 2: mail has no .*Nearest: read status"),
