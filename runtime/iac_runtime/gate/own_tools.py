@@ -249,6 +249,7 @@ def find_tools(
         query: What to do, as in: unread mails of today
         app: Only tools of this app: its name or bundle id.
         level: Only tools up to this level.
+        limit: How many at most.
     """
 
 
