@@ -6,10 +6,13 @@ leads; any other rule speaks of a call when some reading of some value fits.
 A condition is a field of `Match` and a row of `CONDITIONS`, here, and a line of docs/policy.md.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from fnmatch import fnmatchcase
+from time import mktime
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from iac_base.errors import SetupError, near_text, quote_text
@@ -167,6 +170,7 @@ class Match(NamedTuple):
         client, server: Globs over the name of who calls, and of the server that it came by.
         hours: From and to, in minutes of the day; `to` may lie on the next day.
         days: 0 is Monday.
+        until: The moment from which on it no longer holds.
         tainted: Whether a value stood in an earlier result.
         objects: How many objects are changed: the range.
         undoable: Whether it is known that it can be undone.
@@ -188,6 +192,7 @@ class Match(NamedTuple):
     server: tuple[str, ...] = ()
     hours: tuple[int, int] | None = None
     days: tuple[int, ...] = ()
+    until: datetime | None = None
     tainted: bool | None = None
     objects: Matcher | None = None
     undoable: bool | None = None
@@ -257,6 +262,13 @@ class RuleReader(TableReader):
         self.read_nonempty_texts(where, value)
         days = self.read_words(where, value, DAYS, "there is no day {}.")
         return tuple(map(DAYS.index, days))
+
+    def read_moment(self, where: Where, value: Any) -> datetime:
+        with contextlib.suppress(ValueError):
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+            if isinstance(moment, datetime):
+                return moment.astimezone()
+        self.raise_error(where, "until must be a date and a time, such as 2026-03-09T18:00.")
 
     def read_level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:
@@ -416,6 +428,11 @@ def _is_outside_hours(trial: RuleTrial, part: Literal["hours", "days"]) -> bool 
     if part == "days":
         return day not in match.days
     return not begin <= now < (end if begin < end else end + 1440)
+
+
+def _is_over(trial: RuleTrial) -> bool:
+    at, until = trial.facts.at, trial.match.until
+    return until is not None and (trial.loosens if at is None else mktime(at) >= until.timestamp())
 
 
 def _name_condition(field: Literal["tool", "client", "server"]) -> RuleCondition:
@@ -654,6 +671,9 @@ CONDITIONS: Final[Mapping[str, RuleCondition]] = {
         RuleReader.read_days,
         lambda on: _is_outside_hours(on, "days"),
         words=lambda days: "|".join(DAYS[at] for at in days),
+    ),
+    "until": RuleCondition(
+        RuleReader.read_moment, _is_over, words=lambda moment: f"{moment:%Y-%m-%d %H:%M}"
     ),
     "tainted": RuleCondition(
         RuleReader.read_boolean,
