@@ -59,14 +59,17 @@ def _calls(module: ModuleType) -> Iterator[str]:
         spec = tool.spec_of(function) if isinstance(function, FunctionType) else None
         if spec is None:
             continue
-        arguments = {key: object() for key in spec.params}
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        arguments = {name: object() for name in names}
         arrived.clear()
         try:
             function(**arguments)
         except Exception as error:
             yield f"{name} cannot be called: {_told(error)}"
             continue
-        if arrived != [function, arguments] or name not in module.SCHEMAS:
+        declared = [name.rstrip("_") for name in names] == [*spec.params]
+        if not declared or arrived != [function, arguments] or name not in module.SCHEMAS:
             yield f"{name} arrives as something else when it is called"
 
 
