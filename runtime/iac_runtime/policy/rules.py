@@ -264,11 +264,12 @@ class RuleReader(TableReader):
         return tuple(map(DAYS.index, days))
 
     def read_moment(self, where: Where, value: Any) -> datetime:
+        moment = value
         with contextlib.suppress(ValueError):
             moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-            if isinstance(moment, datetime):
-                return moment.astimezone()
-        self.raise_error(where, "until must be a date and a time, such as 2026-03-09T18:00.")
+        if not isinstance(moment, datetime):
+            self.raise_error(where, "until must be a date and a time, such as 2026-03-09T18:00.")
+        return moment.astimezone()
 
     def read_level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:
