@@ -26,6 +26,7 @@ from iac_runtime.gate.limiter import RateLimits, calls_per_second
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide_call, explain_rules
+from iac_runtime.policy.documents import TableKeys, TableReader, table_keys
 from iac_runtime.policy.facts import Action, CallFacts, Decision
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.places import BUILT_IN, FIXED
@@ -35,7 +36,7 @@ from iac_runtime.policy.policy_file import (
     policy_path,
     unknown_words,
 )
-from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule, table_keys
+from iac_runtime.policy.rules import DAYS, describe_rule
 from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
 from iac_runtime.policy.wording import escaped_json
 from iac_runtime.serve.call import unwrap_call_tool
