@@ -1,6 +1,6 @@
 """Reading a TOML document by its tables: every key is known, every error names its line."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from iac_base.errors import SetupError, near_text, quote_text
