@@ -25,9 +25,11 @@ Others import from its rooms, so that none is loaded before it is needed:
 __all__ = [
     "approvals",
     "decide",
+    "documents",
     "effects",
     "escalation",
     "facts",
+    "pause",
     "permissions",
     "places",
     "policy_file",
