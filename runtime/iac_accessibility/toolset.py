@@ -303,7 +303,8 @@ def describe_element(element: ElementFound, app: UiApp) -> str:
     node = element.node
     name = f" {quote_text(node.title, 60)}" if node.title else f" at {element.path[-80:]}"
     place = f"window {quote_text(element.window.title, 60)} of " if len(element.way) > 1 else ""
-    row = f"the row {quote_text(' '.join(element.row), 80)}, " if element.row else ""
+    texts = " ".join(element.row.texts) if element.row else ""
+    row = f"the row {quote_text(texts, 80)}, " if texts else ""
     return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 
