@@ -61,16 +61,22 @@ def _calls(module: ModuleType) -> Iterator[str]:
             continue
         code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        arguments = {name: object() for name in names}
-        arrived.clear()
-        try:
-            function(**arguments)
-        except Exception as error:
-            yield f"{name} cannot be called: {_told(error)}"
-            continue
-        declared = [name.rstrip("_") for name in names] == [*spec.params]
-        if not declared or arrived != [function, arguments] or name not in module.SCHEMAS:
+        keys = {name.rstrip("_"): name for name in names}
+        if [*keys] != [*spec.params] or name not in module.SCHEMAS or spec.example.keys() - keys:
             yield f"{name} arrives as something else when it is called"
+            continue
+        # All that it takes, then its example: what is left out of that has a default.
+        for given in ({key: object() for key in keys}, spec.example):
+            arguments = {keys[key]: value for key, value in given.items()}
+            arrived.clear()
+            try:
+                function(**arguments)
+            except Exception as error:
+                yield f"{name} cannot be called: {_told(error)}"
+                break
+            if arrived != [function, {**dict.fromkeys(names), **arguments}]:
+                yield f"{name} arrives as something else when it is called"
+                break
 
 
 def _objects(module: ModuleType) -> Iterator[str]:
