@@ -6,10 +6,10 @@ from typing import Any, Final
 from iac_gen.ir import ToolFunction
 from iac_gen.merge import APPLICATION
 from iac_gen.model import class_lineage
+from iac_gen.quirks import load_field_book, read_facts
 from iac_gen.text import offered_values
 from iac_gen.types import AppTypes
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.field import field_rows
 from iac_runtime.types import example_value, type_alternatives
 
 _WINDOWED: Final = ("coreclos", "coresave")
@@ -105,7 +105,8 @@ def _settable_property(
     classes: Mapping[str, Class], types: AppTypes, app: str
 ) -> tuple[str, Property]:
     """Return a reference, and a property of it that can be set; a plain one where there is."""
-    refused = {row.get("play", {}).get("property") for row in field_rows(app, "refusal")}
+    facts = (fact for fact in read_facts(load_field_book(app)[0]) if fact.app == app)
+    refused = {fact.play.get("property") for fact in facts if "refusal" in fact.use}
     choices: list[tuple[bool, bool, str, Property]] = []
     own = types.example_reference(["specifier"])
     for term in classes:
