@@ -541,7 +541,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     jxa="dataSize",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="integer",
     example={"target": "folders[0]"},
@@ -1821,7 +1821,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "data_size": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"as_": {"type": "string", "description": "The kind of number to answer"}'
+        '"as": {"type": "string", "description": "The kind of number to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'

@@ -300,8 +300,8 @@ def set(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "text"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "text"),
     },
     example={"target": "windows[0].tabs[0]"},
 )
@@ -1051,8 +1051,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "open": Schema(

@@ -508,8 +508,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
     example={"target": "inbox.messages[0]"},
 )
@@ -659,7 +659,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     level="SAFE",
     jxa="checkForNewMail",
     params={
-        "for_": Param("for", "acna", "account"),
+        "for": Param("for", "acna", "account"),
     },
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
@@ -869,9 +869,9 @@ def send(target: Ref) -> bool:
     event="emalsyac",
     level="MODIFY",
     params={
-        "with_": Param("with", "acna", "account"),
+        "with": Param("with", "acna", "account"),
     },
-    example={"with_": "accounts[0]"},
+    example={"with": "accounts[0]"},
 )
 def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
@@ -2124,8 +2124,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -2171,7 +2171,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "check_for_new_mail": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "The account to check, such as accounts[0]; all if left out"}'
+        '"for": {"type": "string", "description": "The account to check, such as accounts[0]; all if left out"}'
         '}, "additionalProperties": false}',
     ),
     "extract_name_from": Schema(
@@ -2243,8 +2243,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
-        '}, "required": ["with_"], "additionalProperties": false}',
+        '"with": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
+        '}, "required": ["with"], "additionalProperties": false}',
     ),
     "count_messages": Schema(
         '{"type": "object", "properties": {'

@@ -719,7 +719,7 @@ def download(target: Ref) -> None:
     level="MODIFY",
     params={
         "target": Param("", "----", "item"),
-        "as_": Param("as", "pExF", "eExF"),
+        "as": Param("as", "pExF", "eExF"),
         "to": Param("to", "insh", "file"),
     },
     result="text",
@@ -870,11 +870,11 @@ def rewind() -> None:
     level="SAFE",
     params={
         "target": Param("", "----", "playlist"),
-        "for_": Param("for", "pTrm", "text"),
+        "for": Param("for", "pTrm", "text"),
         "only": Param("only", "pAre", "eSrA"),
     },
     result="track",
-    example={"target": "playlists[0]", "for_": "example"},
+    example={"target": "playlists[0]", "for": "example"},
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     """Search a playlist in Music. Returns the tracks found. SAFE.
@@ -1802,7 +1802,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "export": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The playlist to export, such as playlists[0]"}, '
-        '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
+        '"as": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
         '"to": {"type": "string", "description": "The new place, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1857,10 +1857,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "search": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
-        '"for_": {"type": "string", "description": "The words to look for"}, '
+        '"for": {"type": "string", "description": "The words to look for"}, '
         '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "default": "all", "description": "The part of a '
         'track to look in"}'
-        '}, "required": ["target", "for_"], "additionalProperties": false}',
+        '}, "required": ["target", "for"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         '}, "minProperties": 1}',

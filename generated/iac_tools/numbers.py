@@ -411,8 +411,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
     example={"target": "documents[0].sheets[0]"},
 )
@@ -658,10 +658,10 @@ def transpose(target: Ref) -> None:
     params={
         "target": Param("", "----", "document"),
         "to": Param("to", "pfil", "file"),
-        "as_": Param("as", "exft", "export format"),
+        "as": Param("as", "exft", "export format"),
         "with_properties": Param("with properties", "expr", "export options", "withProperties"),
     },
-    example={"target": "documents[0]", "to": "~/Documents/example.txt", "as_": "PDF"},
+    example={"target": "documents[0]", "to": "~/Documents/example.txt", "as": "PDF"},
 )
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
@@ -993,7 +993,7 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
         "document": Param("", "", "document"),
         "file": Param("", "", "file"),
     },
-    bind={"target": "$document", "to": "$file", "as_": "PDF"},
+    bind={"target": "$document", "to": "$file", "as": "PDF"},
     example={"document": "documents[0]", "file": "~/Documents/example.txt"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:
@@ -1416,8 +1416,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -1494,11 +1494,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which document, such as documents[0]"}, '
         '"to": {"type": "string", "description": "Where to export, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
+        '"as": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
         '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
         '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false, '
         '"description": "Settings, by name"}'
-        '}, "required": ["target", "to", "as_"], "additionalProperties": false}',
+        '}, "required": ["target", "to", "as"], "additionalProperties": false}',
     ),
     "add_column_after": Schema(
         '{"type": "object", "properties": {'

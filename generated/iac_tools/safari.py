@@ -337,8 +337,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "any"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "any"),
     },
     example={"target": "windows[0].tabs[0]"},
 )
@@ -515,7 +515,7 @@ def add_reading_list_item(
     jxa="doJavaScript",
     params={
         "script": Param("", "----", "text"),
-        "in_": Param("in", "dcnm", "document | tab"),
+        "in": Param("in", "dcnm", "document | tab"),
     },
     result="any",
     example={"script": "example"},
@@ -557,10 +557,10 @@ def email_contents(*, of: Ref | None = None) -> None:
     level="MODIFY",
     jxa="searchTheWeb",
     params={
-        "in_": Param("in", "dcnm", "document | tab"),
-        "for_": Param("for", "qury", "text"),
+        "in": Param("in", "dcnm", "document | tab"),
+        "for": Param("for", "qury", "text"),
     },
-    example={"for_": "example"},
+    example={"for": "example"},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, queries another computer.
@@ -1028,8 +1028,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1085,7 +1085,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_javascript": Schema(
         '{"type": "object", "properties": {'
         '"script": {"type": "string", "description": "The JavaScript to run"}, '
-        '"in_": {"type": "string", "description": "The tab to run it in, such as windows[0].tabs[0]"}'
+        '"in": {"type": "string", "description": "The tab to run it in, such as windows[0].tabs[0]"}'
         '}, "required": ["script"], "additionalProperties": false}',
     ),
     "email_contents": Schema(
@@ -1095,9 +1095,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "search_the_web": Schema(
         '{"type": "object", "properties": {'
-        '"in_": {"type": "string", "description": "The tab to show results in, such as windows[0].tabs[0]"}, '
-        '"for_": {"type": "string", "description": "The words to search for"}'
-        '}, "required": ["for_"], "additionalProperties": false}',
+        '"in": {"type": "string", "description": "The tab to show results in, such as windows[0].tabs[0]"}, '
+        '"for": {"type": "string", "description": "The words to search for"}'
+        '}, "required": ["for"], "additionalProperties": false}',
     ),
     "show_bookmarks": Schema(
         '{"type": "object", "properties": {'

@@ -130,7 +130,7 @@ def beep(target: int | None = None) -> None:
         "multiple_selections_allowed": Param(
             "multiple selections allowed", "mlsl", "boolean", "multipleSelectionsAllowed"
         ),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="application",
 )
@@ -448,7 +448,7 @@ def delay(target: float | None = None) -> None:
     params={
         "target": Param("", "----", "text"),
         "message": Param("message", "mesS", "text"),
-        "as_": Param("as", "as A", "EAlT"),
+        "as": Param("as", "as A", "EAlT"),
         "buttons": Param("buttons", "btns", "list of text"),
         "default_button": Param("default button", "dflt", "text | integer", "defaultButton"),
         "cancel_button": Param("cancel button", "cbtn", "text | integer", "cancelButton"),
@@ -767,8 +767,8 @@ def mount_volume(
     jxa="pathTo",
     params={
         "target": Param("", "----", "appf | afdr | any"),
-        "as_": Param("as", "rtyp", "type"),
-        "from_": Param("from", "from", "fldm"),
+        "as": Param("as", "rtyp", "type"),
+        "from": Param("from", "from", "fldm"),
         "folder_creation": Param("folder creation", "crfl", "boolean", "folderCreation"),
     },
     result="text | file",
@@ -900,10 +900,10 @@ def localized_string(
     level="SAFE",
     params={
         "of": Param("of", "psof", "text"),
-        "in_": Param("in", "psin", "text"),
+        "in": Param("in", "psin", "text"),
     },
     result="integer",
-    example={"of": "example", "in_": "example"},
+    example={"of": "example", "in": "example"},
 )
 def offset(*, of: str, in_: str) -> int:
     """Return the position of a text in another text, or 0 if it is not in it. SAFE.
@@ -923,7 +923,7 @@ def offset(*, of: str, in_: str) -> int:
     level="SAFE",
     params={
         "target": Param("", "----", "text | file"),
-        "in_": Param("in", "in  ", "integer"),
+        "in": Param("in", "in  ", "integer"),
     },
     result="text",
     example={"target": "example"},
@@ -964,7 +964,7 @@ def set_the_clipboard_to(target: Any) -> None:
     level="MODIFY",
     jxa="theClipboard",
     params={
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="any",
 )
@@ -985,7 +985,7 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     level="SAFE",
     jxa="clipboardInfo",
     params={
-        "for_": Param("for", "for ", "type"),
+        "for": Param("for", "for ", "type"),
     },
     result="list of list of any",
 )
@@ -1048,14 +1048,14 @@ def close_access(target: Any) -> None:
     level="DANGEROUS",
     params={
         "target": Param("", "----", "any"),
-        "from_": Param("from", "rdfm", "integer"),
-        "for_": Param("for", "rdfr", "integer"),
+        "from": Param("from", "rdfm", "integer"),
+        "for": Param("for", "rdfr", "integer"),
         "to": Param("to", "rdto", "integer"),
         "before": Param("before", "rbfr", "text"),
         "until": Param("until", "rdut", "text"),
         "using_delimiter": Param("using delimiter", "deli", "text", "usingDelimiter"),
         "using_delimiters": Param("using delimiters", "deli", "list of text", "usingDelimiters"),
-        "as_": Param("as", "as  ", "type"),
+        "as": Param("as", "as  ", "type"),
     },
     result="any",
     example={"target": "application"},
@@ -1109,8 +1109,8 @@ def read(
         "target": Param("", "----", "any"),
         "to": Param("to", "refn", "any"),
         "starting_at": Param("starting at", "wrat", "integer", "startingAt"),
-        "for_": Param("for", "nmwr", "integer"),
-        "as_": Param("as", "as  ", "type"),
+        "for": Param("for", "nmwr", "integer"),
+        "as": Param("as", "as  ", "type"),
     },
     example={"target": "application", "to": "application"},
 )
@@ -1204,7 +1204,7 @@ def load_script(target: str) -> Any:
     jxa="storeScript",
     params={
         "target": Param("", "----", "any"),
-        "in_": Param("in", "fpth", "file"),
+        "in": Param("in", "fpth", "file"),
         "replacing": Param("replacing", "savo", "savo"),
     },
 )
@@ -1228,7 +1228,7 @@ def store_script(
     params={
         "target": Param("", "----", "any"),
         "with_parameters": Param("with parameters", "plst", "list of any", "withParameters"),
-        "in_": Param("in", "scsy", "text"),
+        "in": Param("in", "scsy", "text"),
     },
     result="any",
     example={"target": "application"},
@@ -1287,7 +1287,7 @@ def current_date() -> DateTime:
     jxa="doShellScript",
     params={
         "command": Param("", "----", "text"),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
         "administrator_privileges": Param(
             "administrator privileges", "badm", "boolean", "administratorPrivileges"
         ),
@@ -1359,7 +1359,7 @@ def get_volume_settings() -> Mapping[str, Any]:
     jxa="randomNumber",
     params={
         "target": Param("", "----", "number"),
-        "from_": Param("from", "from", "number"),
+        "from": Param("from", "from", "number"),
         "to": Param("to", "to  ", "number"),
         "with_seed": Param("with seed", "seed", "integer", "withSeed"),
     },
@@ -1575,7 +1575,7 @@ def run_shell_command(command: str) -> str:
     jxa="theClipboard",
     params={},
     result="any",
-    bind={"as_": "string"},
+    bind={"as": "string"},
 )
 def get_clipboard_text() -> Any:
     """Return the text of the clipboard. MODIFY, reads the clipboard, which may hold a password.
@@ -1986,7 +1986,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_title": {"type": "string", "description": "The title of the dialog"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether several can be chosen"}, '
-        '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
+        '"as": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -2077,7 +2077,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the alert"}, '
         '"message": {"type": "string", "description": "The smaller text below it"}, '
-        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
+        '"as": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
@@ -2168,8 +2168,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The folder or app, such as desktop"}, '
-        '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
-        '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
+        '"as": {"type": "string", "description": "Whether to answer text or a file"}, '
+        '"from": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
         'or system that has the folder"}, '
         '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make the folder if it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -2216,8 +2216,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "offset": Schema(
         '{"type": "object", "properties": {'
         '"of": {"type": "string", "description": "The text to look for"}, '
-        '"in_": {"type": "string", "description": "The text to look in"}'
-        '}, "required": ["of", "in_"], "additionalProperties": false}',
+        '"in": {"type": "string", "description": "The text to look in"}'
+        '}, "required": ["of", "in"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
         '}, "minProperties": 1}',
@@ -2225,7 +2225,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "summarize": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "What to summarize, absolute path or ~"}, '
-        '"in_": {"type": "integer", "description": "How many sentences to answer"}'
+        '"in": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2239,12 +2239,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "the_clipboard": Schema(
         '{"type": "object", "properties": {'
-        '"as_": {"type": "string", "description": "The kind of content wanted"}'
+        '"as": {"type": "string", "description": "The kind of content wanted"}'
         '}, "additionalProperties": false}',
     ),
     "clipboard_info": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "The kind to look for; all kinds if left out"}'
+        '"for": {"type": "string", "description": "The kind to look for; all kinds if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": '
@@ -2270,14 +2270,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The path or number of the file"}, '
-        '"from_": {"type": "integer", "description": "The byte to start at, from 1"}, '
-        '"for_": {"type": "integer", "description": "How many bytes to read"}, '
+        '"from": {"type": "integer", "description": "The byte to start at, from 1"}, '
+        '"for": {"type": "integer", "description": "How many bytes to read"}, '
         '"to": {"type": "integer", "description": "The byte to stop at"}, '
         '"before": {"type": "string", "description": "The character to stop before"}, '
         '"until": {"type": "string", "description": "The character to stop after"}, '
         '"using_delimiter": {"type": "string", "description": "The text that divides the file into parts"}, '
         '"using_delimiters": {"type": "array", "items": {"type": "string"}, "description": "The texts that divide the file into parts"}, '
-        '"as_": {"type": "string", "description": "The kind of data to read"}'
+        '"as": {"type": "string", "description": "The kind of data to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "write": Schema(
@@ -2287,8 +2287,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The number or path of the file"}, '
         '"starting_at": {"type": "integer", "description": "The byte to start at, from 1"}, '
-        '"for_": {"type": "integer", "description": "How many bytes to write"}, '
-        '"as_": {"type": "string", "description": "The kind of data to write"}'
+        '"for": {"type": "integer", "description": "How many bytes to write"}, '
+        '"as": {"type": "string", "description": "The kind of data to write"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "get_eof": Schema(
@@ -2316,7 +2316,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The script object to store"}, '
-        '"in_": {"type": "string", "description": "The file to write, absolute path or ~"}, '
+        '"in": {"type": "string", "description": "The file to write, absolute path or ~"}, '
         '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
@@ -2326,7 +2326,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"object"}], "description": "The source of a script, or its file"}, '
         '"with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
         '{"type": "string"}}, {"type": "object"}]}, "description": "What its run handler gets"}, '
-        '"in_": {"type": "string", "description": "The scripting language to use"}'
+        '"in": {"type": "string", "description": "The scripting language to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "scripting_components": Schema(
@@ -2346,7 +2346,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_shell_script": Schema(
         '{"type": "object", "properties": {'
         '"command": {"type": "string", "description": "The shell command to run"}, '
-        '"as_": {"type": "string", "description": "The kind of output wanted"}, '
+        '"as": {"type": "string", "description": "The kind of output wanted"}, '
         '"administrator_privileges": {"type": "boolean", "description": "Whether to run it as administrator"}, '
         '"user_name": {"type": "string", "description": "The user to act as"}, '
         '"password": {"type": "string", "description": "The password to give"}, '
@@ -2368,7 +2368,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "random_number": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "number", "description": "The most it may be"}, '
-        '"from_": {"type": "number", "default": 0, "description": "The least it may be"}, '
+        '"from": {"type": "number", "default": 0, "description": "The least it may be"}, '
         '"to": {"type": "number", "default": 1, "description": "The most it may be"}, '
         '"with_seed": {"type": "integer", "description": "A number; the same one gives the same result"}'
         '}, "additionalProperties": false}',

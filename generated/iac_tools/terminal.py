@@ -350,7 +350,7 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
+        "in": Param("in", "kfil", "file"),
     },
     example={"target": "settingsSets[0]"},
 )
@@ -495,7 +495,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     jxa="doScript",
     params={
         "command": Param("", "----", "text"),
-        "in_": Param("in", "kfil", "any"),
+        "in": Param("in", "kfil", "any"),
     },
     result="tab",
 )
@@ -594,7 +594,7 @@ def run_command(command: str) -> Ref:
         "command": Param("", "", "text"),
     },
     result="tab",
-    bind={"command": "$command", "in_": "windows[0]"},
+    bind={"command": "$command", "in": "windows[0]"},
     example={"command": "example"},
 )
 def run_in_front(command: str) -> Ref:
@@ -933,7 +933,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows, such as windows[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -981,7 +981,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_script": Schema(
         '{"type": "object", "properties": {'
         '"command": {"type": "string", "description": "The shell command to run"}, '
-        '"in_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The tab or window to run it in, a new one if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'

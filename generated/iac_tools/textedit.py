@@ -487,8 +487,8 @@ def quit(*, saving: Savo | None = None) -> None:
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "as_": Param("as", "fltp", "text"),
-        "in_": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "text"),
+        "in": Param("in", "kfil", "file"),
     },
     example={"target": "documents[0]"},
 )
@@ -620,7 +620,7 @@ def is_modified() -> bool:
     params={
         "file": Param("", "", "file"),
     },
-    bind={"target": "documents[0]", "in_": "$file"},
+    bind={"target": "documents[0]", "in": "$file"},
     example={"file": "~/Documents/example.txt"},
 )
 def save_as(file: str) -> None:
@@ -959,8 +959,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
-        '"as_": {"type": "string", "description": "The file format to write"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
+        '"as": {"type": "string", "description": "The file format to write"}, '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(

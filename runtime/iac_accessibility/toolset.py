@@ -76,6 +76,9 @@ _SETTLE: Final = 0.4
 """Seconds that an animated press is waited for; presses in between would be lost."""
 
 _LEAST: Final = 0.2
+_RETURN: Final = 1.0
+"""Seconds that an action of the app's own may take until it is asked whether a dialog is why."""
+
 _DEFAULT_SECONDS: Final = 0.5
 
 
@@ -164,39 +167,59 @@ def apply_change(
         raise UiError("REFUSED", message, guidance, reason="level_rose")
     if change.action:
         check_action(node, change.action)
-    # Closing a window ends the element before it answers.
-    more: Mapping[str, Any] | None = None
-    with (
-        error_context(app, before.path, writes=True),
-        suppress(ElementGone),
-        modal_error_context(session.bridge, app),
-    ):
-        more = change.act(node, max(end - time.monotonic(), _LEAST))
+    state: dict[str, Any] = {"role": node.role, "title": node.title}
+    answer: dict[str, Any] = {"success": True, "method": change.method, **change.more}
     left = max(end - time.monotonic(), _LEAST)
-    after = node if change.again is not None else _read_settled(session, app, change, node, left)
-    state: dict[str, Any] = {"role": node.role, "title": node.title, "gone": True}
-    answer = {
-        "success": True,
-        "method": change.method,
-        "element_state": state if after is None else element_state(app, after, id=element.id),
-        **change.more,
-        **(more or {}),
-    }
+    with error_context(app, before.path, writes=True):
+        try:
+            # Closing a window ends the element before it answers.
+            with suppress(ElementGone):
+                given = min(left, _RETURN) if change.method == "action" else left
+                answer |= change.act(node, given) or {}
+            left = max(end - time.monotonic(), _LEAST)
+            after = (
+                node
+                if change.again
+                else _read_settled(session, app, change, node, min(left, _RETURN))
+            )
+        except AppNotResponding as fault:
+            answer |= _wait_for_dialog(session, app, end, fault)
+            if "dialog" in answer:
+                session.opened_dialogs.add((app.pid, node.handle))
+                return answer | {"element_state": state}
+            after = _read_settled(session, app, change, node, _LEAST)
+    known = state | {"gone": True} if after is None else element_state(app, after, id=element.id)
+    answer["element_state"] = known
     if change.value is not None:
         told_of = _value_outcome(app, change.value, node, after)
         notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
         return answer | told_of | ({"notes": notes} if notes else {})
-    if after is not None:
-        return answer
-    if (error := modal_error(session.bridge, app)) is not None:
-        # It took the action, opened a dialog, and does not answer before that is closed.
-        state.pop("gone")
-        remarks = [*answer.get("notes", ()), error.message, error.suggestion]
-        return answer | {"success": False, "dialog": error.more["dialog"], "notes": remarks}
-    alive = session.bridge.is_alive(app)
-    note = "The element is gone or cannot be read. This is its last known state."
-    note = note if alive else f"{app.name} has ended."
-    return answer | {"notes": [*answer.get("notes", ()), note]}
+    if after is None:
+        gone = "The element is gone or cannot be read. This is its last known state."
+        note = gone if session.bridge.is_alive(app) else f"{app.name} has ended."
+        answer["notes"] = [*answer.get("notes", ()), note]
+    return answer
+
+
+def _wait_for_dialog(
+    session: UiSession, app: UiApp, end: float, fault: AppNotResponding
+) -> Mapping[str, Any]:
+    """Return what to say of an act that did not return in time: that a dialog is why, or nothing.
+
+    Raises:
+        AppNotResponding: The app shows none, and does not answer either.
+    """
+    while True:
+        if (error := modal_error(session.bridge, app)) is not None:
+            notes = [error.message, error.suggestion]
+            return {"success": False, "dialog": error.more["dialog"], "notes": notes}
+        try:
+            session.bridge.app_element(app, _LEAST)
+        except AppNotResponding:
+            if time.monotonic() > end:
+                raise fault from None
+        else:
+            return {"notes": ["The app took its time, so it is unknown what else it did."]}
 
 
 def _value_outcome(
@@ -238,9 +261,10 @@ def _read_settled(
             pressed = now.role == "button" and "pressed" in now.states
             late = value is not None and not is_same_value(value, now.value)
             if not (pressed or late) or time.monotonic() > settled:
-                return now
+                # GTK 3 keeps the shell of what it destroyed: without any state.
+                return now if now.states or not node.states else None
             time.sleep(0.01)
-    except UiFault:
+    except ElementGone:
         return None
 
 

@@ -17,18 +17,12 @@ from iac_scenario.mcp_servers import (
     read_config,
 )
 from iac_scenario.model import PlayError
+from iac_scenario.protocol_checks import LISTINGS
 from iac_scenario.schema import resolve_timeouts
 
 if TYPE_CHECKING:
     from mcp import Client
 
-_KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    "tools": ("tools/list", "tools", "tools", "name"),
-    "prompts": ("prompts/list", "prompts", "prompts", "name"),
-    "resources": ("resources/list", "resources", "resources", "uri"),
-    "templates": ("resources/templates/list", "resourceTemplates", "resources", "uriTemplate"),
-}
-"""Kind to the request, the field of its result, the capability that it needs, and the key."""
 _EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
 """Some servers list a tool only for clients that can answer it."""
 _PASSED: Final = ("icons", "_meta", "size")
@@ -52,7 +46,7 @@ async def _read_contract(client: "Client") -> dict[str, Any]:
 
     capabilities = client.server_capabilities.model_dump(exclude_none=True)
     contract: dict[str, Any] = {}
-    for kind, (method, field, capability, key) in _KINDS.items():
+    for kind, (method, field, capability, key) in LISTINGS.items():
         if capability in capabilities or kind == "tools":
             try:
                 entries = await list_all_entries(client, method, field)
@@ -97,7 +91,7 @@ def contract_changes(
 ) -> Iterator[ContractChange]:
     """Yield what changed from one contract to another, the order of their servers."""
     for server in before.keys() | after.keys():
-        for kind in _KINDS:
+        for kind in LISTINGS:
             old, new = (side.get(server, {}).get(kind, {}) for side in (before, after))
             for name in sorted(old.keys() | new.keys()):
                 where = f"{server} {kind.removesuffix('s')} {name}"

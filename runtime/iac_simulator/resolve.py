@@ -602,6 +602,12 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
             raise EventRefusedError(-10024)
         first = chain[-1].value == "before"
         return NewObjectPlace(node.home.owner, node.home.plural, first, node.data)
+    named = resolve_chain(world, chain[:-1]) if chain and chain[-1].kind == "l" else None
+    if isinstance(named, WorldObject):
+        plural = _plural_for(world, named, term)
+        if plural is None:
+            raise EventRefusedError(-10024)
+        return NewObjectPlace(named, plural, chain[-1].value == "beginning")
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):
@@ -610,9 +616,9 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
     owner = target_object(world, at) if at is not None else world.root
     plural = _plural_for(world, owner, term)
     # `at: folder.notes` names the list itself.
-    named = chain[-1] if plural is None and chain and chain[-1].kind == "p" else None
-    if named is not None and isinstance(resolve_chain(world, chain), FoundItems):
-        return NewObjectPlace(object_at(world, chain[:-1]), named.value)
+    step = chain[-1] if plural is None and chain and chain[-1].kind == "p" else None
+    if step is not None and isinstance(resolve_chain(world, chain), FoundItems):
+        return NewObjectPlace(object_at(world, chain[:-1]), step.value)
     if plural is not None and isinstance(owner.data.get(plural), list):
         return NewObjectPlace(owner, plural)
     # The app's own defaults (`defaultList`), then the first object that has such a list; last a

@@ -1,5 +1,6 @@
-"""Small scripts with the result that a Mac gives: their form, and that the analysis reads them."""
+"""Small scripts with the result that a Mac gives: read by the analysis, run by the simulator."""
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Any, Final
 import pytest
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
+from iac_runtime.tools.catalogue import shipped_folder
+from iac_runtime.tools.tables import Tables
+from iac_simulator import Simulator
+from iac_simulator.osascript import load_tables
 
 Case = dict[str, Any]
 
@@ -50,6 +55,22 @@ def test_the_analysis_reads_it(case: Case, analyser: ScriptAnalyzer) -> None:
     if case.get("error") in UNDEFINED or any(form in case["script"] for form in OPAQUE):
         unread -= {"unknown"}
     assert case.get("error") == SYNTAX or not unread
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[Tables]:
+    folder = shipped_folder()
+    assert folder is not None
+    return load_tables([folder])
+
+
+@pytest.mark.parametrize("case", [*LANGUAGE, *APPS], ids=case_id)
+def test_the_simulator_gives_what_a_mac_does(case: Case, tables: list[Tables]) -> None:
+    done = Simulator(tables)(["osascript", "-s", "s", "-"], case["script"].encode(), 20)
+    said = done.stderr.decode().strip()
+    number = re.search(r"\((-?\d+)\)$", said)
+    given = int(number[1]) if number else done.stdout.decode().rstrip("\n")
+    assert given == case.get("result", case.get("error")), said
 
 
 @pytest.mark.parametrize(("script", "rule"), [

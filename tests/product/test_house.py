@@ -97,7 +97,7 @@ BEYOND_THE_TOOLKIT = {
         "iac_runtime.search.ranking": "area_scores is_served",
         "iac_runtime.search.query": "SearchRequest load_lexicon known_words read_request",
         "iac_runtime.tools.field": "field_rows",
-        "iac_runtime.tools.own": "CALL_TOOLS",
+        "iac_runtime.tools.own": "call_tool_for",
     },
     "iac_plans": {
         "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS part_with_decision plan_several",

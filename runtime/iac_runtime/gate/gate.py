@@ -16,7 +16,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from iac_base.errors import Cancellation, InvalidParameterError, ToolError, UnknownToolError
+from iac_base.errors import (
+    Cancellation,
+    InvalidParameterError,
+    NextCall,
+    ToolError,
+    UnknownToolError,
+    nearest_names,
+)
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
 from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
@@ -52,7 +59,7 @@ from iac_runtime.policy.taint import ResultSource
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import OWN_TOOLS
+from iac_runtime.tools.own import MAX_LEVEL, OWN_TOOLS, call_tool_for
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted_schema
 from iac_runtime.tools.tables import parameters_of
 
@@ -183,8 +190,9 @@ class Gate:
         if dry_run:
             return completed_call(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
-        if not (final or at_most(decision.level, call.most)):
-            return needs_other_call_tool(call, plan, decision, listed=not self.read_only)
+        door = self.call_tool_of(facts, decision)
+        if not (final or at_most(MAX_LEVEL[door], call.most)):
+            return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
         looks = call.verdict != "decline" if call.token else decision.action == "ask"
         if plan.look and looks:
@@ -353,7 +361,7 @@ class Gate:
         """
         # One catalogue from here on: another may take its place meanwhile.
         catalogue = self.catalogue
-        name = self._meant_name(name, catalogue)
+        name = self._meant_name(Call(name, {}), catalogue)
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
         if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
@@ -361,18 +369,19 @@ class Gate:
         return self._added()[name]
 
     def with_meant_tool(self, call: Call) -> Call:
-        """Return a call by the name that its tool has.
+        """Return a call by the name that its tool has; the next call of a slip is this one.
 
         Raises:
             UnknownToolError: There is none; the error has the nearest names.
         """
-        name = self._meant_name(call.tool, self.catalogue)
+        name = self._meant_name(call, self.catalogue)
         if name == call.tool:
             return call
         note = f"{call.tool} was taken for {name}"
         return call._replace(tool=name, repairs=(*call.repairs, note))
 
-    def _meant_name(self, name: str, catalogue: Catalogue | None) -> str:
+    def _meant_name(self, call: Call, catalogue: Catalogue | None) -> str:
+        name = call.tool
         own = catalogue is not None and (name in OWN_TOOLS or name in catalogue.tools)
         if own or name in self._added():
             return name
@@ -386,7 +395,9 @@ class Gate:
         if len(meant) == 1:
             return meant[0]
         error = catalogue.unknown_tool_error(name, meant or known)
-        if (then := object_call(name, catalogue)) is not None:
+        slip = nearest_names(name, meant or known, 1, likeness=0.9)
+        then = NextCall(slip[0], call.arguments) if slip else object_call(name, catalogue)
+        if then is not None:
             error.next = then
             try:
                 self.plan_call(Call(then.tool, then.arguments))
@@ -398,6 +409,10 @@ class Gate:
         """Return what is known of a plan, and what is to be done with it."""
         facts = self.permissions.with_caller(plan.facts, self._with_preapproved_level(caller))
         return facts, self.permissions.judge_call(facts)
+
+    def call_tool_of(self, facts: CallFacts, decision: Decision) -> str:
+        """Return the tool that takes a call: where nothing is changed, one that reads alone."""
+        return call_tool_for(decision.level, acts=facts.acts and not self.read_only)
 
     def _with_preapproved_level(self, caller: Requester) -> Requester:
         vouched = caller.preapproved_level or self._vouched

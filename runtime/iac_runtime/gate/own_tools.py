@@ -256,7 +256,7 @@ def find_tools(
 def read_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that only reads, or shows or plays something (SAFE)."""
+    """Call a tool that only reads (SAFE)."""
 
 
 @tool(
@@ -268,7 +268,9 @@ def read_tool(
 def write_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that changes something in a way that can be undone (up to MODIFY)."""
+    """Call a tool that shows or plays something, or changes it so that it can be undone (up to
+    MODIFY).
+    """
 
 
 @tool(

@@ -145,14 +145,14 @@ def _candidate_arguments(
         return
     if error.give and (reads or not error.key):
         yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
-    for near in error.near:
-        yield from _word_replacements(given, error.said, near)
-    yield from _pattern_replacements(given, error.said)
     if operation is not None:
         for key, value in given.items():
             written = read_script_reference(value, operation.tables)
             if written:
                 yield {**given, key: written}
+    for near in error.near:
+        yield from _word_replacements(given, error.said, near)
+    yield from _pattern_replacements(given, error.said)
     if error.said in given:
         # What has no such name may be meant for an argument that is missing.
         rest = {key: value for key, value in given.items() if key != error.said}

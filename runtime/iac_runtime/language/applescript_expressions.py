@@ -5,6 +5,7 @@ Standard Additions, of the language. Sources: AppleScript Language Guide, "Lexic
 "Operators ObjectReference" (order of operators), "Reference Forms", "Commands ObjectReference".
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
@@ -16,12 +17,16 @@ Use = Literal["property", "class", "constant", "command"]
 
 
 class ScriptTerm(NamedTuple):
-    """A word: of a class `plural` says how it is spelled, of a command `labels` its parameters."""
+    """A word: of a class `plural` says how it is spelled, of a command `labels` its parameters.
+
+    `codes` are the raw forms of the parameters, in the order of `labels`.
+    """
 
     use: Use
     term: str
     plural: bool = False
     labels: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,19 +50,20 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
     tuple(phrase.split()): sign
     for sign, phrases in {
         "=": "is equal to|is equal|equals|equal to|is|=",
-        "≠": "is not equal to|is not equal|isn't equal to|does not equal|is not|isn't|/=|≠",
+        "≠": "is not equal to|is not equal|does not equal|is not|/=|≠",
         ">": "is greater than|greater than|comes after|is not less than or equal to|>",
         "<": "is less than|less than|comes before|is not greater than or equal to|<",
         "≥": "is greater than or equal to|is not less than|does not come before|>=|≥",
         "≤": "is less than or equal to|is not greater than|does not come after|<=|≤",
         "contains": "contains|contain",
-        "not contains": "does not contain|doesn't contain",
+        "not contains": "does not contain",
         "in": "is in|is contained by",
-        "not in": "is not in|is not contained by|isn't in",
+        "not in": "is not in|is not contained by",
         "begins": "starts with|begins with|start with|begin with",
         "ends": "ends with|end with",
     }.items()
-    for phrase in phrases.split("|")
+    for whole in phrases.split("|")
+    for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
 }
 _ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
 _ORDINALS: Final = {
@@ -76,7 +82,11 @@ PREPOSITIONS: Final = frozenset(
 _ENDS_OPERAND: Final = frozenset(
     "then else to of in and or with without given whose where from by as is thru through".split()
 )
+_NUMBERED: Final = frozenset(("st", "nd", "rd", "th"))
+_ENDS_COMMAND: Final = frozenset("then else to as and or is times given".split())
 DEEPEST: Final = 60
+LARGEST: Final = 536_870_911
+"""The largest integer; beyond it numbers are real."""
 
 
 class ExpressionParser:
@@ -95,6 +105,7 @@ class ExpressionParser:
         self.common = len(self.sight)
         self.labels: tuple[str, ...] = ()
         self.own: set[str] = set()
+        self.tried: set[int] = set()
         self.labeled = {
             after.folded: True
             for before, after, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
@@ -162,7 +173,7 @@ class ExpressionParser:
                 if self.at + count > len(self.tokens):
                     break
                 token = self.tokens[self.at + count - 1]
-                if token.kind != "word":
+                if token.kind not in ("word", "raw"):
                     break
                 words.append(token.folded)
                 rows = terms.words.get(" ".join(words), ())
@@ -176,7 +187,7 @@ class ExpressionParser:
         if token.kind not in ("word", "quoted"):
             raise self.error(f"Expected a variable name but found {self.found()}.")
         self.at += 1
-        return token.folded
+        return own_name(token.text)
 
     # ---- expressions, loosest first
 
@@ -251,14 +262,47 @@ class ExpressionParser:
     def read_signed(self) -> tree.SyntaxNode:
         start = self.token.start
         if self.accept("-"):
-            return tree.OperatorForm(start, "negative", (self.read_arithmetic(3),))
+            return tree.OperatorForm(start, "negative", (self.read_signed(),))
         self.accept("+")
         return self.read_chain()
 
     # ---- references
 
     def read_chain(self, *, inside: bool = False) -> tree.SyntaxNode:
-        """Read a reference; `inside` another one a filter is left to the outer one."""
+        """Read a reference; `inside` another one a filter is left to the outer one.
+
+        The terms of an app that ends it, as in `name of note 1 of application "Notes"`, count.
+        """
+        before, begun, depth = self.sight, self.at, self.depth
+        named = "" if inside else self.application_behind()
+        terms = self.find(named) if named else None
+        if terms is None or terms in before or begun in self.tried:
+            return self.read_links(inside)
+        self.tried.add(begun)
+        self.sight = (*before, terms)
+        try:
+            value = self.read_links(inside)
+            if find_application(value) == named:
+                return value
+        except ScriptSyntaxError:
+            self.depth = depth
+        finally:
+            self.sight = before
+        self.at = begun
+        return self.read_links(inside)
+
+    def application_behind(self) -> str:
+        """Return the name of the first app that something on this line is of; else empty."""
+        for at in range(self.at, len(self.tokens) - 2):
+            if self.tokens[at].kind == "end":
+                break
+            relation, app, named, *rest = self.tokens[at : at + 4]
+            if relation.folded in RELATION and app.folded in ("application", "app"):
+                named = rest[0] if named.folded == "id" and rest else named
+                return named.text if named.kind == "string" else ""
+        return ""
+
+    def read_links(self, inside: bool) -> tree.SyntaxNode:
         value = self.read_primary()
         while True:
             start = self.token.start
@@ -266,7 +310,11 @@ class ExpressionParser:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
+                before, app = self.sight, find_application(value)
+                terms = self.find(app) if app is not None else None
+                self.sight = (*before, terms) if terms is not None else before
                 value = _with_container(self.read_primary(), value)
+                self.sight = before
             elif self.word() in RELATION and not self.at_label() and _takes_container(value):
                 self.at += 1
                 value = _with_container(value, self.read_chain(inside=True))
@@ -312,17 +360,22 @@ class ExpressionParser:
             return tree.Value(start, token.text)
         if token.kind == "number":
             self.at += 1
-            whole = token.text.isdigit()
+            if self.word() in _NUMBERED and self.token.start == start + len(token.text):
+                return self.read_ordinal(start)
+            whole = token.text.isdigit() and int(token.text) <= LARGEST
             return tree.Value(start, int(token.text) if whole else float(token.text))
         if token.kind == "quoted":
             self.at += 1
-            return self.read_call(start, token.folded)
-        if token.kind == "raw":
+            return self.read_call(start, own_name(token.text))
+        if token.kind == "raw" and not self.find_term("class", "command", "property", "constant"):
             raise ScriptSyntaxError(token.text, start, named=True)
         if token.kind == "sign":
             return self.read_bracketed(start)
         if token.kind == "end":
             raise self.error("Expected expression but found end of line.")
+        longest = self.find_term("command", "property", "class", "constant")
+        if longest is not None and longest[1] > 1:
+            return self.read_term(start)
         if word in _PRIMARIES:
             return _PRIMARIES[word](self, start)
         if word in self.own or (self.word(1) == "(" and not self.find_term("command")):
@@ -352,7 +405,7 @@ class ExpressionParser:
             found = self.find_term("property", "class", "constant", "command")
             count = found[1] if found else 1
             if self.word(count) == ":":
-                key = found[0].term if found else self.token.folded
+                key = found[0].term if found else own_name(self.token.text)
                 self.at += count + 1
                 fields.append((key, self.read_expression()))
             else:
@@ -425,11 +478,11 @@ class ExpressionParser:
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
             self.accept("from")
-            first = self.read_signed()
+            first = self.read_bound()
             if self.word() not in ("thru", "through", "to"):
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
-            return tree.ElementForm(start, term.term, "range", (first, self.read_signed()))
+            return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
         picks = token.kind in ("number", "string", "quoted") or word == "("
         picks = picks or (token.kind == "word" and word in self.own and not self.at_label())
         picks = picks or (token.kind == "word" and self.is_plain_name() and not self.at_label())
@@ -437,11 +490,18 @@ class ExpressionParser:
             key = self.read_primary()
             if self.word() in ("thru", "through"):
                 self.at += 1
-                return tree.ElementForm(start, term.term, "range", (key, self.read_signed()))
+                return tree.ElementForm(start, term.term, "range", (key, self.read_bound()))
             return tree.ElementForm(start, term.term, "index", (key,))
         if term.plural:
             return tree.ElementForm(start, term.term, "every")
         return tree.TermName(start, "class", term.term)
+
+    def read_bound(self) -> tree.SyntaxNode:
+        """Read one end of a range, to which no container belongs."""
+        start = self.token.start
+        if self.accept("-"):
+            return tree.OperatorForm(start, "negative", (self.read_primary(),))
+        return self.read_primary()
 
     def is_plain_name(self) -> bool:
         """Say whether a name of the script's own stands here: no keyword, no term, no operator."""
@@ -455,7 +515,7 @@ class ExpressionParser:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
-        ends = ends or self.word() in ("then", "else", "to", "as", "and", "or", "is", "times")
+        ends = ends or self.word() in _ENDS_COMMAND
         self.labels = outer
         if self.word() in RELATION and not ends:
             self.at += 1
@@ -465,11 +525,18 @@ class ExpressionParser:
             direct = self.read_labeled_chain(term.labels)
         else:
             direct = self.read_operand(term.labels)
-        return tree.CommandCall(start, term.term, direct, self.read_parameters(term.labels))
+        return tree.CommandCall(start, term.term, direct, self.read_parameters(term))
 
-    def read_parameters(self, labels: tuple[str, ...]) -> tuple[tuple[str, tree.SyntaxNode], ...]:
+    def read_parameters(self, term: ScriptTerm) -> tuple[tuple[str, tree.SyntaxNode], ...]:
         parameters: list[tuple[str, tree.SyntaxNode]] = []
-        outer, self.labels = self.labels, labels
+        outer, self.labels = self.labels, term.labels
+        raw = dict(zip(term.codes, term.labels, strict=False))
+        self.accept("given")
+        while self.token.kind == "raw" and (label := raw.get(self.token.folded)):
+            self.at += 1
+            self.expect(":")
+            parameters.append((label, self.read_expression()))
+            self.accept(",")
         while True:
             start, label = self.token.start, self.at_label()
             if label:
@@ -500,19 +567,12 @@ class ExpressionParser:
 
     def read_article(self, start: int) -> tree.SyntaxNode:
         word = self.word()
-        found = self.find_term("command")
-        if found is not None and found[1] > 1:
-            return self.read_term(start)
         self.at += 1
         if self.accept("reference", "to") or self.accept("ref", "to"):
             return tree.ReferenceTo(start, self.read_chain())
         return self.read_primary() if word == "the" else self.read_call(start, word)
 
     def read_application(self, start: int) -> tree.SyntaxNode:
-        if self.token.folded == "application" and self.find_term("class", "property", "command"):
-            found = self.find_term("class", "property")
-            if found is not None and found[1] > 1:
-                return self.read_term(start)
         self.at += 1
         self.accept("id")
         if self.token.kind == "string" or self.word() == "(" or self.is_plain_name():
@@ -534,18 +594,19 @@ class ExpressionParser:
         self.at += 1
         if word in ("my", "its"):
             owner = tree.Name(start, "me" if word == "my" else "it")
+            if self.word(1) == ":" and ":" not in self.labels:
+                return self.read_selector(start, owner)
             return _with_container(self.read_primary(), owner)
         return tree.Name(start, word)
 
     def read_ordinal(self, start: int) -> tree.SyntaxNode:
-        word = self.word()
-        found = word in _ORDINALS and self.word(1)
+        word, place = self.word(), self.tokens[self.at - 1].text
         self.at += 1
         term = self.find_term("class")
-        if term is None or not found:
+        if term is None:
             return tree.Name(start, word)
         self.at += term[1]
-        key = tree.Value(start, _ORDINALS[word])
+        key = tree.Value(start, int(place) if word in _NUMBERED else _ORDINALS[word])
         return tree.ElementForm(start, term[0].term, "index", (key,))
 
     def read_numbered(self, start: int) -> tree.SyntaxNode:
@@ -594,7 +655,27 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
 }
 
 
+def own_name(text: str) -> str:
+    """Return a name of the script's own as it is compared: in bars, if it is none without them."""
+    folded = text.casefold()
+    return folded if re.fullmatch(r"[^\W\d]\w*", folded) else f"|{folded}|"
+
+
+def find_application(target: tree.SyntaxNode) -> str | None:
+    """Return the name of the app that a reference is in, if it is written down."""
+    while isinstance(target, tree.Member | tree.ElementForm | tree.Grouped | tree.Place):
+        inner = target.inner if isinstance(target, tree.Grouped) else target.within
+        if inner is None:
+            return None
+        target = inner
+    if isinstance(target, tree.Application) and isinstance(target.name, tree.Value):
+        return str(target.name.value)
+    return None
+
+
 def _takes_container(value: tree.SyntaxNode) -> bool:
+    if isinstance(value, tree.ListOf):
+        return bool(value.items) and all(map(_takes_container, value.items))
     return isinstance(
         value,
         tree.Member | tree.ElementForm | tree.Name | tree.TermName | tree.Place | tree.HandlerCall,

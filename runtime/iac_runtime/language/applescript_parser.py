@@ -4,6 +4,7 @@ Source: AppleScript Language Guide, "Control Statements ObjectReference", "Handl
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from iac_base.script_tokens import scan_applescript
@@ -14,7 +15,9 @@ from iac_runtime.language.applescript_expressions import (
     RELATION,
     ExpressionParser,
     ScriptSyntaxError,
+    ScriptTerm,
     Terms,
+    find_application,
 )
 
 
@@ -70,7 +73,7 @@ class _Parser(ExpressionParser):
     def read_tell(self, start: int) -> tree.SyntaxNode:
         target = self.read_expression()
         before = self.sight
-        app = _application_name(target)
+        app = find_application(target)
         if app is not None:
             terms = self.find(app)
             self.sight = before[: self.common] + ((terms,) if terms else ())
@@ -156,7 +159,9 @@ class _Parser(ExpressionParser):
         labels = ("number", "partial result", "from", "to")
         starts = self.at_end() or self.word() in ("number", "partial", "from", "to")
         message = None if starts else self.read_operand(labels)
-        return tree.Raise(start, message, self.read_parameters(labels))
+        return tree.Raise(
+            start, message, self.read_parameters(ScriptTerm("command", "error", labels=labels))
+        )
 
     def read_set(self, start: int) -> tree.SyntaxNode:
         outer, self.labels = self.labels, ("to",)
@@ -179,6 +184,8 @@ class _Parser(ExpressionParser):
         elif isinstance(target, tree.ListOf):
             for item in target.items:
                 self.note_own(item)
+        elif isinstance(target, tree.OperatorForm):
+            self.note_own(target.operands[0])
 
     def read_return(self, start: int) -> tree.SyntaxNode:
         value = None if self.at_end() else self.read_expression()
@@ -187,6 +194,12 @@ class _Parser(ExpressionParser):
     def read_exit(self, start: int) -> tree.SyntaxNode:
         self.accept("repeat")
         return tree.Leave(start, "exit")
+
+    def read_continue(self, start: int) -> tree.SyntaxNode:
+        call = self.read_primary()
+        if not isinstance(call, tree.HandlerCall):
+            raise ScriptSyntaxError("continue of a command", start, named=True)
+        return tree.Evaluate(start, replace(call, continues=True))
 
     def read_with(self, start: int) -> tree.SyntaxNode:
         value = None
@@ -203,21 +216,25 @@ class _Parser(ExpressionParser):
 
     def read_considering(self, start: int) -> tree.SyntaxNode:
         kind = self.tokens[self.at - 1].folded
-        words: list[str] = []
+        first, words = kind, {"considering": list[str](), "ignoring": list[str]()}
         while not self.at_end():
-            words.append(self.word())
+            if self.accept("but"):
+                kind = self.word()
+                if kind not in words:
+                    raise self.error(f"Expected “ignoring” but found {self.found()}.")
+            elif self.word() not in ("and", ",", "application"):
+                words[kind].append(self.word())
             self.at += 1
-        text = " ".join(words).replace("application responses", "responses")
-        parts = tuple(part for part in text.replace(",", " ").split() if part not in ("and",))
         self.end_line()
         body = self.read_block("end")
         self.close()
-        return tree.Within(start, kind, parts, body)
+        inner = tree.Within(start, kind, tuple(words[kind]), body)
+        return inner if kind == first else tree.Within(start, first, tuple(words[first]), (inner,))
 
     def read_using(self, start: int) -> tree.SyntaxNode:
         self.expect("terms", "from")
         target = self.read_expression()
-        before, app = self.sight, _application_name(target)
+        before, app = self.sight, find_application(target)
         terms = self.find(app) if app is not None else None
         self.sight = before + ((terms,) if terms else ())
         self.end_line()
@@ -259,10 +276,18 @@ class _Parser(ExpressionParser):
         name = self.take_name()
         parameters: list[tree.SyntaxNode] = []
         labels: list[str] = []
+        defaults: dict[str, tree.SyntaxNode] = {}
         if self.accept("("):
             while not self.accept(")"):
                 parameters.append(self.read_pattern())
                 self.accept(",")
+        elif self.accept(":"):
+            parameters.append(self.read_pattern())
+            name += ":"
+            while not self.at_end():
+                name += f"{self.take_name()}:"
+                self.expect(":")
+                parameters.append(self.read_pattern())
         else:
             while not self.at_end():
                 label = "of" if self.word() in RELATION else self.word()
@@ -272,6 +297,8 @@ class _Parser(ExpressionParser):
                         labels.append(self.take_name())
                         self.expect(":")
                         parameters.append(self.read_pattern())
+                        if self.accept(":"):
+                            defaults[labels[-1]] = self.read_expression()
                         self.accept(",")
                     break
                 if label in PREPOSITIONS or label == "of":
@@ -287,7 +314,7 @@ class _Parser(ExpressionParser):
         body = self.read_block("end")
         self.own = before
         self.close()
-        return tree.Handler(start, name, tuple(parameters), tuple(labels), body)
+        return tree.Handler(start, name, tuple(parameters), tuple(labels), body, defaults)
 
     def read_pattern(self) -> tree.SyntaxNode:
         start = self.token.start
@@ -297,7 +324,10 @@ class _Parser(ExpressionParser):
                 items.append(self.read_pattern())
                 self.accept(",")
             return tree.ListOf(start, tuple(items))
-        return tree.Name(start, self.take_name())
+        name = tree.Name(start, self.take_name())
+        if self.accept("as"):
+            return tree.OperatorForm(start, "as", (name, self.read_primary()))
+        return name
 
 
 Reader = Callable[[_Parser, int], tree.SyntaxNode]
@@ -312,6 +342,7 @@ _STATEMENTS: Final[Mapping[str, Reader]] = {
     "copy": _Parser.read_copy,
     "return": _Parser.read_return,
     "exit": _Parser.read_exit,
+    "continue": _Parser.read_continue,
     "with": _Parser.read_with,
     "considering": _Parser.read_considering,
     "ignoring": _Parser.read_considering,
@@ -325,18 +356,6 @@ _STATEMENTS: Final[Mapping[str, Reader]] = {
 }
 
 _Parser.statement_words = frozenset(_STATEMENTS)
-
-
-def _application_name(target: tree.SyntaxNode) -> str | None:
-    """Return the name of the app that a target is in, if it is written down."""
-    while isinstance(target, tree.Member | tree.ElementForm | tree.Grouped):
-        inner = target.inner if isinstance(target, tree.Grouped) else target.within
-        if inner is None:
-            return None
-        target = inner
-    if isinstance(target, tree.Application) and isinstance(target.name, tree.Value):
-        return str(target.name.value)
-    return None
 
 
 def parse_applescript(

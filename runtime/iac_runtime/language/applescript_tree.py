@@ -112,12 +112,16 @@ class ReferenceTo(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class HandlerCall(SyntaxNode):
-    """A call of a handler: by place (`labels` is empty) or with labels."""
+    """A call of a handler: by place (`labels` is empty) or with labels.
+
+    `continues` is true for `continue`, which calls the handler of the parent.
+    """
 
     name: str
     arguments: tuple[SyntaxNode, ...]
     labels: tuple[str, ...] = ()
     owner: SyntaxNode | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +220,16 @@ class Declare(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Handler(SyntaxNode):
-    """A handler: a pattern for each parameter, and their labels where it has some."""
+    """A handler: a pattern for each parameter, and their labels where it has some.
+
+    `defaults` are what the parameters without a value are, by their labels.
+    """
 
     name: str
     parameters: tuple[SyntaxNode, ...]
     labels: tuple[str, ...]
     body: tuple[SyntaxNode, ...]
+    defaults: dict[str, SyntaxNode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

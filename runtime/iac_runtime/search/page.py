@@ -39,6 +39,7 @@ class ToolPage(NamedTuple):
         tool: Its name on the wire.
         purpose: What it does, one line.
         level, ceiling: The least that a call needs, and the most that its arguments can reach.
+        acts: Whether a call may do more than read.
         schema: The input schema, exactly as it is checked.
         example: Arguments of a call that fits the schema.
     """
@@ -47,6 +48,7 @@ class ToolPage(NamedTuple):
     purpose: str
     level: Level
     ceiling: Level
+    acts: bool
     schema: Mapping[str, Any]
     example: Mapping[str, Any]
 
@@ -73,7 +75,9 @@ def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     if hit and hit.slots:
         example = fill_example(example, operation.spec.params, hit.slots, operation.tables)
     purpose = _LEVEL.sub("", str(entry["description"]))
-    return ToolPage(name, purpose, row.level, row.ceiling, schema, example)
+    # Older listings have no hints.
+    acts = not entry.get("annotations", {}).get("readOnlyHint", row.ceiling == "SAFE")
+    return ToolPage(name, purpose, row.level, row.ceiling, acts, schema, example)
 
 
 def describe_arguments(schema: Mapping[str, Any]) -> dict[str, str]:

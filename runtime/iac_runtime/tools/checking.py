@@ -69,8 +69,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
             )
         if key is None:
             message = f"There is no argument {quote_text(str(name))}."
-            known = [row.rstrip("_") for row in rows]
-            raise InvalidParameterError(message, said=str(name), known=known)
+            raise InvalidParameterError(message, said=str(name), known=[*rows])
         if value is None and key not in required:
             continue
         if key in found:
@@ -78,7 +77,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         found[key] = _normalize_spelling(value, rows[key])
     missing = [key for key in required if key not in found]
     if missing:
-        named = ", ".join(key.rstrip("_") for key in missing)
+        named = ", ".join(missing)
         says = f"Missing required argument{'s' if missing[1:] else ''}: {named}."
         raise InvalidParameterError(says, _allowed_values(rows[missing[0]]))
     _validate_arguments(found, schema)

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from iac_runtime.language.applescript_expressions import own_name
 from iac_simulator.applescript.values import (
     AppleScriptError,
     ScriptRecord,
@@ -25,7 +26,7 @@ def _read_json(text: str) -> Any:
 
 def _script_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return ScriptRecord({key.casefold(): _script_value(item) for key, item in value.items()})
+        return ScriptRecord({own_name(key): _script_value(item) for key, item in value.items()})
     if isinstance(value, list):
         return [_script_value(item) for item in value]
     return as_number(value) if type(value) is int else value

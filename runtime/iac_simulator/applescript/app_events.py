@@ -7,8 +7,10 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from iac_runtime.language.applescript_expressions import Terms
+from iac_runtime.language.applescript_parser import parse_applescript
+from iac_runtime.language.applescript_tree import Script
 from iac_runtime.tools.tables import Tables
-from iac_simulator.applescript.terms import app_terms, property_names, spell_words
+from iac_simulator.applescript.terms import app_terms, language_terms, property_names, spell_words
 from iac_simulator.applescript.values import (
     AppleScriptError,
     AppValue,
@@ -19,6 +21,7 @@ from iac_simulator.applescript.values import (
     Path,
     ScriptObject,
     ScriptRecord,
+    plain,
 )
 from iac_simulator.dictionary import chain_meaning, enumeration_rows
 from iac_simulator.dispatcher import CURRENT, Dispatcher
@@ -79,6 +82,15 @@ class AppEvents:
         """Return the words of what is loaded into every app."""
         worlds = self._dispatcher().worlds.values()
         return [app_terms(w.tables) for w in worlds if w.tables.app.kind == "addition"]
+
+    def parse(self, script: str) -> Script:
+        """Return the syntax tree of a script, read by the words of the apps that there are.
+
+        Raises:
+            ScriptSyntaxError: It cannot be read.
+        """
+        common = [language_terms(), *self.addition_terms()]
+        return parse_applescript(script, self.find_terms, common)
 
     def now(self) -> Date:
         """Return the moment, by the world's clock."""
@@ -164,6 +176,16 @@ class AppEvents:
         value = self.ask("call", root=_root(app), chain=[["p", command]], args=arguments)
         return self.from_wire(value, app, row.result if row else "")
 
+    def place_told(
+        self, app: AppValue, command: str, told: ObjectReference, named: dict[str, Any]
+    ) -> Any:
+        """Return what is told as the direct parameter; to `make` it is a place."""
+        row = self._find_command(app, command)
+        if row is not None and row.event == "corecrel":
+            named.setdefault("at", told)
+            return None
+        return told if row is not None and row.direct is not None else None
+
     def _find_command(self, app: AppValue, command: str) -> Any:
         worlds = self._dispatcher().worlds
         own = worlds.get(app.key)
@@ -178,7 +200,7 @@ class AppEvents:
 
     def to_wire(self, value: Any, app: AppValue) -> Any:
         """Return a value as a request to an app has it."""
-        match value:
+        match plain(value):
             case list():
                 return [self.to_wire(item, app) for item in value]
             case ScriptRecord(fields):
@@ -199,7 +221,7 @@ class AppEvents:
                 return {"$": "ref", "root": {"key": owner.key}, "v": [list(s) for s in chain]}
             case ScriptObject():
                 raise AppleScriptError(-1700, "Can’t make a script into the expected type.")
-        return value
+        return plain(value)
 
     def from_wire(self, wire: Any, app: AppValue, type_: str = "") -> Any:
         """Return an app's answer as a value."""

@@ -6,7 +6,7 @@ Sources: AppleScript Language Guide, "Class Reference" and "Reference Forms".
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iac_simulator.applescript.values import (
     MONTHS,
@@ -55,15 +55,37 @@ def parse_date(text: str, like: datetime) -> datetime:
     raise AppleScriptError(-30720, f"Invalid date and time date {text}.")
 
 
-def split_text(text: str, delimiters: Sequence[str]) -> list[str]:
-    """Return the text items of a text; delimiters are matched without regard to case."""
-    marks = sorted((mark for mark in delimiters if mark), key=len, reverse=True)
-    if not marks:
-        return list(text)
-    return re.split("|".join(map(re.escape, marks)), text, flags=re.IGNORECASE)
+class Delimiters(NamedTuple):
+    """Text item delimiters, and whether their case counts."""
+
+    marks: Sequence[str]
+    exact: bool = False
 
 
-def items_of(value: Any, term: str, delimiters: Sequence[str]) -> list[Any]:
+def text_spans(text: str, term: str, delimiters: Delimiters) -> list[tuple[int, int]]:
+    """Return where the elements of a class are in a text.
+
+    Raises:
+        AppleScriptError: -1728: it has none of this class.
+    """
+    marks = sorted((mark for mark in delimiters.marks if mark), key=len, reverse=True)
+    if term in ("character", "item", "text") or (term == "text item" and not marks):
+        return [(at, at + 1) for at in range(len(text))]
+    if term == "word":
+        return [match.span() for match in _WORDS.finditer(text)]
+    if term == "paragraph":
+        ends = re.compile(r"\r\n|[\r\n\u2028\u2029]")
+    elif term == "text item":
+        flags = 0 if delimiters.exact else re.IGNORECASE
+        ends = re.compile("|".join(map(re.escape, marks)), flags)
+    else:
+        raise AppleScriptError(-1728, f"Can’t get every {term} of {source_text(text)}.")
+    spans = [match.span() for match in ends.finditer(text)]
+    starts, stops = [0, *(stop for _, stop in spans)], [*(start for start, _ in spans), len(text)]
+    return list(zip(starts, stops, strict=True))
+
+
+def items_of(value: Any, term: str, delimiters: Delimiters) -> list[Any]:
     """Return the elements of a value by their class.
 
     Raises:
@@ -73,17 +95,8 @@ def items_of(value: Any, term: str, delimiters: Sequence[str]) -> list[Any]:
         if term in ("item", "anything"):
             return value
         return [item for item in value if _is_of(item, term)]
-    if isinstance(value, ScriptRecord) and term == "item":
-        return list(value.fields.values())
     if isinstance(value, str):
-        if term in ("character", "item", "text"):
-            return list(value)
-        if term == "word":
-            return _WORDS.findall(value)
-        if term == "paragraph":
-            return re.split(r"\r\n|[\r\n\u2028\u2029]", value)
-        if term == "text item":
-            return split_text(value, delimiters)
+        return [value[start:stop] for start, stop in text_spans(value, term, delimiters)]
     raise AppleScriptError(-1728, f"Can’t get every {term} of {source_text(value)}.")
 
 
@@ -95,13 +108,15 @@ def _is_of(item: Any, term: str) -> bool:
 
 
 def pick_element(
-    value: Any, term: str, form: str, keys: Sequence[Any], delimiters: Sequence[str]
+    value: Any, term: str, form: str, keys: Sequence[Any], delimiters: Delimiters
 ) -> Any:
     """Return what an element form names in a value of the script's own.
 
     Raises:
         AppleScriptError: -1728: there is none; -1700: an index is no number.
     """
+    if form == "range" and isinstance(value, str) and term == "text":
+        return _text_between(value, keys, delimiters)
     items = items_of(value, term, delimiters)
     if form == "every":
         return list(items)
@@ -111,16 +126,18 @@ def pick_element(
         return items[0 if form == "some" else (len(items) - 1) // 2]
     if form == "range":
         first, last = (_index(items, key, value, term) for key in keys)
-        first, last = min(first, last), max(first, last)
-        part = items[first : last + 1]
-        if not isinstance(value, str) or term in ("character", "word", "paragraph"):
-            return part
-        if term == "text item":
-            return delimiters[0].join(part) if delimiters else "".join(part)
-        return "".join(part)
+        return items[min(first, last) : max(first, last) + 1]
     if form in ("index", "name", "id"):
         return items[_index(items, keys[0], value, term)]
     raise _missing(value, term, form)
+
+
+def _text_between(text: str, keys: Sequence[Any], delimiters: Delimiters) -> str:
+    """Return the text between two ends: a number of a character, or a class and a number."""
+    ends = [key if isinstance(key, tuple) else ("character", key) for key in keys]
+    spans = [(text_spans(text, term, delimiters), term, key) for term, key in ends]
+    places = [found[_index(found, key, text, term)] for found, term, key in spans]
+    return text[min(place[0] for place in places) : max(place[1] for place in places)]
 
 
 def _missing(value: Any, term: str, key: Any) -> AppleScriptError:

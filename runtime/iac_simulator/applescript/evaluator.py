@@ -7,12 +7,14 @@ of this machine is reached: whatever is no reckoning is a request to a simulated
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from iac_runtime.language import applescript_tree as tree
-from iac_simulator.applescript.additions import call_foundation, random_number, round_number
+from iac_simulator.applescript.additions import call_foundation
 from iac_simulator.applescript.app_events import OSASCRIPT, AppEvents
 from iac_simulator.applescript.elements import (
+    Delimiters,
     parse_date,
     pick_element,
     property_of,
@@ -30,14 +32,17 @@ from iac_simulator.applescript.values import (
     ScriptObject,
     ScriptRecord,
     UnsupportedError,
+    ValueReference,
     as_boolean,
     as_integer,
     as_list,
     as_number,
     as_text,
+    class_name,
     coerce,
     fold_text,
     is_equal,
+    plain,
     posix_path,
     source_text,
 )
@@ -71,12 +76,18 @@ NOTHING: Final = object()
 
 @dataclass
 class HandlerFrame:
-    """A running handler: its variables, which of them are global, the script it is of."""
+    """A running handler: its variables, which of them are global, the script it is of.
+
+    `local` are the names that hide properties; `me` is the script that was asked, where the
+    handler is of a parent of it.
+    """
 
     script: ScriptObject
     values: dict[str, Any]
     shared: set[str] = field(default_factory=set)
     result: Any = NOTHING
+    local: set[str] = field(default_factory=set)
+    me: ScriptObject | None = None
 
 
 class ExpressionEvaluator:
@@ -94,7 +105,7 @@ class ExpressionEvaluator:
     ) -> None:
         self.events, self.log, self.sleep, self.check = events, log, sleep, check
         self.steps = 0
-        self.ignored = frozenset(("case",))
+        self.ignored = frozenset(("case", "numeric"))
         self.delimiters: Any = [""]
         self.frame = HandlerFrame(ScriptObject("", {}, {}), {})
         self.told: list[Any] = []
@@ -102,6 +113,10 @@ class ExpressionEvaluator:
 
     def run_block(self, body: Sequence[tree.SyntaxNode]) -> None:
         """Carry out statements."""
+        raise NotImplementedError
+
+    def command_value(self, node: tree.CommandCall) -> Any:
+        """Return what a command gives."""
         raise NotImplementedError
 
     def assign(self, target: tree.SyntaxNode, value: Any) -> None:
@@ -139,7 +154,7 @@ class ExpressionEvaluator:
         name, frame = node.name, self.frame
         match name:
             case "me":
-                return frame.script
+                return frame.me or frame.script
             case "it":
                 return self.told[-1]
             case "current application":
@@ -148,6 +163,8 @@ class ExpressionEvaluator:
                 return frame.result
         if name in frame.values:
             return frame.values[name]
+        if name in frame.local:
+            raise AppleScriptError(-2753, f"The variable {name} is not defined.")
         shared = self.root_script()
         if name in shared.globals and (name in frame.shared or name in shared.declared):
             return shared.globals[name]
@@ -161,20 +178,26 @@ class ExpressionEvaluator:
     def marks(self) -> list[str]:
         return [as_text(mark) for mark in as_list(self.delimiters)]
 
+    def pick(self, holder: Any, node: tree.ElementForm, keys: Sequence[Any]) -> Any:
+        """Return what an element form names in a value of the script's own."""
+        delimiters = Delimiters(self.marks(), "case" not in self.ignored)
+        return pick_element(holder, node.term, node.form, keys, delimiters)
+
     # ---- expressions
 
     def value(self, node: tree.SyntaxNode) -> Any:
         """Return the value of an expression: a reference to an app's objects is read."""
         found = self.specify(node)
-        if isinstance(found, ObjectReference) and isinstance(
-            _ungrouped(node), tree.Member | tree.ElementForm
-        ):
-            return self.events.read(found)
         if found is NOTHING:
             raise AppleScriptError(
                 -2763, "No result was returned from some part of this expression."
             )
-        return found
+        return self.read_found(found, node)
+
+    def read_found(self, found: Any, node: tree.SyntaxNode) -> Any:
+        """Return the value of what an expression names; a variable keeps a reference."""
+        named = isinstance(found, ObjectReference) and isinstance(ungrouped(node), _READ)
+        return self.events.read(found) if named else found
 
     def specify(self, node: tree.SyntaxNode) -> Any:
         """Return what an expression names, without reading it from its app."""
@@ -204,13 +227,27 @@ class ExpressionEvaluator:
         return self.specify(node.inner)
 
     def reference_value(self, node: tree.ReferenceTo) -> Any:
-        return self.specify(node.target)
+        found, frame, told = self.specify(node.target), self.frame, [*self.told]
+        if isinstance(found, AppValue | ObjectReference | ValueReference):
+            return found
+
+        def there(action: Callable[..., Any], *given: Any) -> Any:
+            outer = self.frame, self.told
+            self.frame, self.told = frame, told
+            try:
+                return action(node.target, *given)
+            finally:
+                self.frame, self.told = outer
+
+        return ValueReference(
+            partial(there, self.value),
+            partial(there, self.assign),
+            lambda: source_text(there(self.value)),
+        )
 
     def container(self, within: tree.SyntaxNode | None) -> Any:
         """Return what something is asked of: what is told, where nothing is written."""
-        if within is None:
-            return self.told[-1]
-        return self.specify(within)
+        return self.told[-1] if within is None else plain(self.specify(within))
 
     def member_value(self, node: tree.Member) -> Any:
         name = node.name
@@ -259,6 +296,10 @@ class ExpressionEvaluator:
 
     def script_member(self, holder: ScriptObject, key: str) -> Any:
         name = key.casefold()
+        if name == "class":
+            return ClassName("script")
+        if name == "parent" and holder.parent is not None:
+            return holder.parent
         owner = self.owner_of(holder, name)
         if owner is not None:
             return owner.values[name]
@@ -275,14 +316,22 @@ class ExpressionEvaluator:
                 return made
         if node.form == "whose":
             return self.filtered(node)
+        if node.form == "id" and node.within is None and node.term in ("character", "text"):
+            codes = as_list(self.value(node.keys[0]))
+            return "".join(chr(as_integer(code)) for code in codes)
         holder = self.located(self.container(node.within))
         if isinstance(holder, AppValue | ObjectReference):
             app = holder if isinstance(holder, AppValue) else holder.app
             if not node.term or self.events.has_class(app, node.term):
                 return self.app_element(node, app, holder)
             holder = self.events.read(holder) if isinstance(holder, ObjectReference) else holder
-        keys = [self.value(key) for key in node.keys]
-        return pick_element(holder, node.term, node.form, keys, self.marks())
+        return self.pick(holder, node, [self.end_key(key) for key in node.keys])
+
+    def end_key(self, node: tree.SyntaxNode) -> Any:
+        """Return a key of an element form: at an end of a range, a class with a number."""
+        if isinstance(node, tree.ElementForm) and node.form == "index" and node.within is None:
+            return node.term, self.value(node.keys[0])
+        return plain(self.value(node))
 
     def located(self, value: Any) -> Any:
         """Return a file as the Finder's object inside a `tell` to it; another value as it is."""
@@ -294,7 +343,7 @@ class ExpressionEvaluator:
 
     def made_value(self, node: tree.ElementForm) -> Any:
         """Return the date or file that a text names; None for an element of an app."""
-        key = self.value(node.keys[0])
+        key = plain(self.value(node.keys[0]))
         if node.term == "date" and isinstance(key, str):
             return Date(parse_date(key, self.events.now().moment))
         if node.within is None and isinstance(key, str | Path):
@@ -311,7 +360,7 @@ class ExpressionEvaluator:
         chain = () if isinstance(holder, AppValue) else holder.chain
         if node.term:
             chain = (*chain, self.events.elements_step(app, node.term))
-        keys = [self.value(key) for key in node.keys]
+        keys = [plain(self.value(key)) for key in node.keys]
         match node.form:
             case "every":
                 return ObjectReference(app, chain)
@@ -332,7 +381,7 @@ class ExpressionEvaluator:
         return ObjectReference(app, (*chain, ("i", number - 1 if number > 0 else number)))
 
     def filtered(self, node: tree.ElementForm) -> Any:
-        base = self.specify(node.within) if node.within is not None else None
+        base = plain(self.specify(node.within)) if node.within is not None else None
         if not isinstance(base, ObjectReference):
             raise AppleScriptError(-1728, "Can’t use a filter on a list of the script.")
         test = self.test_of(node.keys[0], base.app)
@@ -414,11 +463,13 @@ class ExpressionEvaluator:
         if sign in ("=", "≠") and (asked := self.running_asked(node)) is not None:
             return asked == (sign == "=")
         left = self.value(operands[0])
+        left = left if sign in ("=", "≠") else plain(left)
         if sign == "not":
             return not as_boolean(left)
         if sign == "negative":
             return -as_number(left)
         right = self.value(operands[1])
+        right = right if sign in ("=", "≠") else plain(right)
         if sign == "as":
             return self.coerced(left, right)
         if sign in COMPARISONS:
@@ -443,6 +494,8 @@ class ExpressionEvaluator:
         return as_boolean(self.events.read(ObjectReference(holder, (("p", "running"),))))
 
     def coerced(self, value: Any, kind: Any) -> Any:
+        if isinstance(kind, list):
+            return self.coerced_to_any(value, kind)
         term = kind.term if isinstance(kind, ClassName | Constant) else as_text(kind)
         if isinstance(value, ObjectReference):
             if term in ("alias", "alias list"):
@@ -451,6 +504,17 @@ class ExpressionEvaluator:
                 return coerce(self.events.read(value), term, self.marks()[0])
             return [value] if term == "list" else value
         return self.hold(coerce(value, term, (self.marks() or [""])[0]))
+
+    def coerced_to_any(self, value: Any, kinds: Sequence[Any]) -> Any:
+        """Return a value that is of one of the classes, or as the first that it can be."""
+        if any(as_text(kind) == class_name(value) for kind in kinds):
+            return value
+        for kind in kinds[:-1]:
+            try:
+                return self.coerced(value, kind)
+            except AppleScriptError:
+                continue
+        return self.coerced(value, kinds[-1]) if kinds else value
 
     def contains(self, sign: str, left: Any, right: Any) -> bool:
         if sign in ("in", "not in"):
@@ -507,38 +571,49 @@ class ExpressionEvaluator:
     # ---- calls
 
     def handler_value(self, node: tree.HandlerCall) -> Any:
-        told = self.told[-1]
-        here = told if isinstance(told, ScriptObject) else self.frame.script
-        owner = self.specify(node.owner) if node.owner is not None else here
+        told, me = self.told[-1], self.frame.me or self.frame.script
+        here = told if isinstance(told, ScriptObject) else me
+        owner = plain(self.specify(node.owner)) if node.owner is not None else here
         arguments = [self.value(argument) for argument in node.arguments]
-        if node.name.endswith(":"):
-            return call_foundation(node.name, owner, arguments)
-        if isinstance(owner, AppValue | ObjectReference):
-            owner = self.frame.script
-        script: Any = owner if isinstance(owner, ScriptObject) else self.frame.script
+        asked = owner if isinstance(owner, ScriptObject) else me
+        script = self.frame.script.parent if node.continues else asked
         while script is not None and node.name not in script.handlers:
             script = script.parent
+        if script is None and node.name.endswith(":"):
+            return call_foundation(node.name, owner, arguments)
         if script is None:
             said = f"{source_text(owner)} doesn’t understand the “{node.name}” message."
             raise AppleScriptError(-1708, said)
         handler = script.handlers[node.name]
         if node.labels:
             given = dict(zip(node.labels, arguments, strict=True))
-            missing = [label for label in handler.labels if label not in given]
+            missing = [
+                label
+                for label in handler.labels
+                if label not in given and label not in handler.defaults
+            ]
             if missing:
                 raise AppleScriptError(
                     -1701, f"The {missing[0]} parameter is missing for {node.name}."
                 )
-            arguments = [given[label] for label in handler.labels]
-        return self.call_handler(script, handler, arguments)
+            arguments = [
+                given[label] if label in given else self.value(handler.defaults[label])
+                for label in handler.labels
+            ]
+        return self.call_handler(me if node.continues else asked, script, handler, arguments)
 
     def call_handler(
-        self, script: ScriptObject, handler: tree.Handler, arguments: Sequence[Any]
+        self,
+        me: ScriptObject,
+        script: ScriptObject,
+        handler: tree.Handler,
+        arguments: Sequence[Any],
     ) -> Any:
+        """Carry out a handler of a script; `me` is the script that was asked, or one below."""
         if len(arguments) < len(handler.parameters):
             raise AppleScriptError(-1701, f"A parameter is missing for {handler.name}.")
         outer, told = self.frame, self.told
-        self.frame, self.told = HandlerFrame(script, {}), [script]
+        self.frame, self.told = HandlerFrame(script, {}, me=me), [me]
         try:
             for pattern, argument in zip(handler.parameters, arguments, strict=False):
                 if isinstance(pattern, tree.Name):
@@ -556,6 +631,7 @@ class ExpressionEvaluator:
             self.frame, self.told = outer, told
 
     def count(self, place: Any) -> int:
+        place = plain(place)
         if isinstance(place, ObjectReference):
             return self.events.count(place)
         if isinstance(place, ScriptRecord):
@@ -564,94 +640,12 @@ class ExpressionEvaluator:
             return len(place)
         raise AppleScriptError(-1700, f"Can’t count {source_text(place)}.")
 
-    def command_value(self, node: tree.CommandCall) -> Any:
-        own = _COMMANDS.get(node.term)
-        if own is not None:
-            return own(self, node)
-        direct: Any = None
-        if node.direct is not None:
-            direct = self.specify(node.direct)
-        elif isinstance(self.told[-1], ObjectReference):
-            direct = self.told[-1]
-        named = {label: self.parameter(value) for label, value in node.parameters}
-        told = self.told[-1]
-        app = told.app if isinstance(told, ObjectReference) else told
-        if isinstance(direct, ObjectReference) and not isinstance(app, AppValue):
-            app = direct.app
-        if isinstance(direct, AppValue):
-            app, direct = direct, None
-        if not isinstance(app, AppValue):
-            app = OSASCRIPT
-        answer = self.events.call(app, node.term, direct, named)
-        wanted = named.get("as")
-        return self.coerced(answer, wanted) if isinstance(answer, Path) and wanted else answer
 
-    def parameter(self, node: tree.SyntaxNode) -> Any:
-        """Return a parameter of a command: a reference goes as it is."""
-        value = self.specify(node)
-        if isinstance(value, ObjectReference) and isinstance(_ungrouped(node), tree.Member):
-            return self.events.read(value)
-        return value
-
-    def get_command(self, node: tree.CommandCall) -> Any:
-        if node.direct is None:
-            return self.value(tree.Name(node.start, "it"))
-        found = self.specify(node.direct)
-        return self.events.read(found) if isinstance(found, ObjectReference) else found
-
-    def count_command(self, node: tree.CommandCall) -> int:
-        direct = node.direct
-        found = self.specify(direct) if direct is not None else self.told[-1]
-        each = dict(node.parameters).get("each")
-        if each is not None:
-            kind = self.value(each)
-            return len(pick_element(found, kind.term, "every", (), self.marks()))
-        return self.count(found)
-
-    def exists_command(self, node: tree.CommandCall) -> bool:
-        found = self.specify(node.direct) if node.direct is not None else self.told[-1]
-        if not isinstance(found, ObjectReference):
-            return True
-        return bool(self.events.call(found.app, "exists", found, {}))
-
-    def log_command(self, node: tree.CommandCall) -> None:
-        text = self.value(node.direct) if node.direct is not None else ""
-        self.log(text if isinstance(text, str) else source_text(text))
-
-    def delay_command(self, node: tree.CommandCall) -> None:
-        self.sleep(max(0.0, as_number(self.value(node.direct)) if node.direct else 0.0))
-        self.check()
-
-    def date_command(self, _node: tree.CommandCall) -> Date:
-        return self.events.now()
-
-    def offset_command(self, node: tree.CommandCall) -> int:
-        given = dict(node.parameters)
-        if "of" not in given and node.direct is not None:
-            given["of"] = node.direct
-        part, whole = (as_text(self.value(given[label])) for label in ("of", "in"))
-        return fold_text(whole, self.ignored).find(fold_text(part, self.ignored)) + 1
-
-    def round_command(self, node: tree.CommandCall) -> Any:
-        number = as_number(self.value(node.direct)) if node.direct is not None else 0
-        way = dict(node.parameters).get("rounding")
-        return round_number(number, as_text(self.value(way)) if way is not None else "")
-
-    def random_command(self, node: tree.CommandCall) -> Any:
-        given = {label: self.value(value) for label, value in node.parameters}
-        if node.direct is not None:
-            given.setdefault("to", self.value(node.direct))
-        return random_number(given)
-
-
-def _ungrouped(node: tree.SyntaxNode) -> tree.SyntaxNode:
+def ungrouped(node: tree.SyntaxNode) -> tree.SyntaxNode:
+    """Return an expression without the parentheses around it."""
     while isinstance(node, tree.Grouped):
         node = node.inner
     return node
-
-
-def _refuse(what: str) -> Any:
-    raise UnsupportedError(what)
 
 
 def _test_record(**fields: Any) -> dict[str, Any]:
@@ -680,18 +674,5 @@ _EXPRESSIONS: Final[Mapping[type, Callable[[ExpressionEvaluator, Any], Any]]] = 
     tree.ReferenceTo: ExpressionEvaluator.reference_value,
     tree.OperatorForm: ExpressionEvaluator.operation_value,
     tree.HandlerCall: ExpressionEvaluator.handler_value,
-    tree.CommandCall: ExpressionEvaluator.command_value,
-}
-_COMMANDS: Final[Mapping[str, Callable[[ExpressionEvaluator, Any], Any]]] = {
-    "get": ExpressionEvaluator.get_command,
-    "count": ExpressionEvaluator.count_command,
-    "exists": ExpressionEvaluator.exists_command,
-    "log": ExpressionEvaluator.log_command,
-    "delay": ExpressionEvaluator.delay_command,
-    "current date": ExpressionEvaluator.date_command,
-    "loadScript": lambda _, _node: _refuse("load script"),
-    "runScript": lambda _, _node: _refuse("run script"),
-    "offset": ExpressionEvaluator.offset_command,
-    "round": ExpressionEvaluator.round_command,
-    "random number": ExpressionEvaluator.random_command,
+    tree.CommandCall: lambda script, node: script.command_value(node),
 }

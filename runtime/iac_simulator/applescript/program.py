@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from iac_runtime.language.applescript_expressions import ScriptSyntaxError
-from iac_runtime.language.applescript_parser import parse_applescript
 from iac_simulator.applescript.app_events import AppEvents
 from iac_simulator.applescript.statements import Evaluator, has_result
-from iac_simulator.applescript.terms import language_terms
 from iac_simulator.applescript.values import (
     AppleScriptError,
     UnsupportedError,
@@ -41,9 +39,7 @@ def run_applescript(
     events = AppEvents(reach.send, reach.dispatcher)
     evaluator = Evaluator(events, reach.log, reach.sleep, reach.check)
     try:
-        common = [language_terms(), *events.addition_terms()]
-        parsed = parse_applescript(script, events.find_terms, common)
-        value = evaluator.run(parsed, argv)
+        value = evaluator.run(events.parse(script), argv)
     except ScriptSyntaxError as fault:
         if fault.named:
             return ScriptOutcome(None, _refusal(script, fault.message, fault.start))

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from iac_runtime.language import applescript_tree as tree
-from iac_simulator.applescript.elements import pick_element, property_of, set_property
+from iac_simulator.applescript.commands import CommandEvaluator
+from iac_simulator.applescript.elements import property_of, set_property
 from iac_simulator.applescript.evaluator import (
     NOTHING,
-    ExpressionEvaluator,
     HandlerFrame,
     LeaveError,
 )
@@ -19,16 +19,19 @@ from iac_simulator.applescript.values import (
     ScriptObject,
     ScriptRecord,
     UnsupportedError,
+    ValueReference,
     as_boolean,
     as_integer,
     as_list,
     as_number,
     as_text,
+    item_reference,
+    plain,
     source_text,
 )
 
 
-class Evaluator(ExpressionEvaluator):
+class Evaluator(CommandEvaluator):
     """Runs one script."""
 
     # ---- running
@@ -40,25 +43,37 @@ class Evaluator(ExpressionEvaluator):
             AppleScriptError: It failed; with its place.
             UnsupportedError: It has a construct that is not run.
         """
-        made = self.make_script(script, None)
+        return self.run_script(self.make_script(script, None), argv)
+
+    def run_script(self, made: ScriptObject, argv: Sequence[str] = ()) -> Any:
+        """Carry out `run` of a script object and return its result."""
         run = made.handlers.get("run")
-        self.told = [made]
         if run is not None:
-            given = [list(argv)] if run.parameters else []
-            return self.call_handler(made, run, given)
-        self.frame = HandlerFrame(made, made.globals)
+            return self.call_handler(made, made, run, [list(argv)] if run.parameters else [])
+        outer, told = self.frame, self.told
+        self.frame, self.told = HandlerFrame(made, made.globals), [made]
         try:
-            self.run_block([row for row in script.body if not _is_declaration(row)])
+            self.run_block(made.body)
         except LeaveError as left:
             return left.value
-        return self.frame.result
+        else:
+            return self.frame.result
+        finally:
+            self.frame, self.told = outer, told
 
     def make_script(self, node: tree.Script, parent: ScriptObject | None) -> ScriptObject:
-        made = ScriptObject(node.name, {}, node.handlers, parent)
-        outer, self.frame = self.frame, HandlerFrame(made, {})
+        body = [row for row in node.body if not _is_declaration(row)]
+        made = ScriptObject(node.name, {}, node.handlers, parent, body=body)
+        outer = self.frame
+        seen = outer.values if outer.values is not outer.script.globals else {}
+        self.frame = HandlerFrame(made, dict(seen))
         for row in node.body:
             if isinstance(row, tree.Declare) and row.kind == "property" and row.value is not None:
-                made.values[row.names[0]] = self.value(row.value)
+                value = self.value(row.value)
+                if row.names[0] == "parent" and isinstance(value, ScriptObject):
+                    made.parent = value
+                else:
+                    made.values[row.names[0]] = value
             elif isinstance(row, tree.Declare) and row.kind == "global":
                 made.declared.update(row.names)
             elif isinstance(row, tree.Script):
@@ -81,13 +96,16 @@ class Evaluator(ExpressionEvaluator):
     # ---- statements
 
     def run_expression(self, node: Any) -> None:
-        value = self.value(node.value if isinstance(node, tree.Evaluate) else node)
-        self.frame.result = value
+        node = node.value if isinstance(node, tree.Evaluate) else node
+        found = self.specify(node)
+        self.frame.result = found if found is NOTHING else self.read_found(found, node)
 
     def run_assign(self, node: tree.Assign) -> None:
         value = self.value(node.value)
         if node.copies:
-            value = copy.deepcopy(value) if isinstance(value, list | ScriptRecord | Date) else value
+            value = plain(value)
+            if isinstance(value, list | ScriptRecord | Date | ScriptObject):
+                value = copy.deepcopy(value)
         self.assign(node.target, value)
         self.frame.result = value
 
@@ -97,6 +115,8 @@ class Evaluator(ExpressionEvaluator):
                 self.set_variable(name, value)
             case tree.Grouped(_, inner):
                 self.assign(inner, value)
+            case tree.OperatorForm(_, "as", (inner, kind)):
+                self.assign(inner, self.coerced(plain(value), self.value(kind)))
             case tree.ListOf(_, items):
                 given = as_list(value)
                 if len(given) < len(items):
@@ -118,7 +138,7 @@ class Evaluator(ExpressionEvaluator):
                 raise AppleScriptError(-10006, "Can’t set that.")
 
     def extend_list(self, where: str, within: tree.SyntaxNode | None, value: Any) -> None:
-        holder = self.value(within) if within is not None else None
+        holder = plain(self.value(within)) if within is not None else None
         if not isinstance(holder, list):
             raise AppleScriptError(-10006, f"Can’t set {where} of {source_text(holder)}.")
         self.hold(holder)
@@ -129,13 +149,14 @@ class Evaluator(ExpressionEvaluator):
         if isinstance(place, ObjectReference):
             self.events.write(place, value)
             return
-        holder = self.told[-1] if target.within is None else self.value(target.within)
+        found = self.told[-1] if target.within is None else self.value(target.within)
+        holder = plain(found)
         if isinstance(target, tree.ElementForm):
             if not isinstance(holder, list):
                 raise AppleScriptError(-10006, f"Can’t set {target.term} of {source_text(holder)}.")
             keys = [self.value(key) for key in target.keys]
             number = as_integer(keys[0]) if keys else 0
-            pick_element(holder, target.term, target.form, keys, self.marks())
+            self.pick(holder, target, keys)
             holder[number - 1 if number > 0 else number] = value
             return
         name = target.name.term if isinstance(target.name, tree.TermName) else ""
@@ -144,15 +165,15 @@ class Evaluator(ExpressionEvaluator):
             owner = self.owner_of(holder, name) or holder
             values = owner.globals if name in owner.globals else owner.values
             values[name] = value
+        elif name == "contents" and isinstance(found, ValueReference):
+            found.write(value)
         elif name == "contents" and target.within is not None:
             self.assign(target.within, value)
         else:
             set_property(holder, name, value)
 
     def run_tell(self, node: tree.Tell) -> None:
-        target = self.specify(node.target)
-        if isinstance(target, str):
-            target = self.events.find_app(target)
+        target = plain(self.specify(node.target))
         self.told.append(target)
         try:
             self.run_block(node.body)
@@ -197,12 +218,13 @@ class Evaluator(ExpressionEvaluator):
     def listed_rounds(self, node: tree.Repeat) -> Iterator[None]:
         place = self.specify(node.values[0])
         items = self.events.read(place) if isinstance(place, ObjectReference) else place
+        items = plain(items)
         if isinstance(items, str):
             items = list(items)
-        items = as_list(items)
+        items = items if isinstance(items, list) else as_list(items)
         at = 0
         while at < len(items):
-            self.set_variable(node.variable, items[at])
+            self.set_variable(node.variable, item_reference(items, at))
             at += 1
             yield
 
@@ -258,15 +280,33 @@ class Evaluator(ExpressionEvaluator):
             self.ignored, self.events.timeout = before, timeout
 
     def run_declare(self, node: tree.Declare) -> None:
-        if node.kind == "global":
-            self.frame.shared.update(node.names)
+        names = self.frame.shared if node.kind == "global" else self.frame.local
+        names.update(node.names)
 
     def run_object(self, node: tree.Script) -> None:
-        self.set_variable(node.name, self.make_script(node, self.frame.script))
+        made = self.make_script(node, self.frame.script)
+        if node.name:
+            self.set_variable(node.name, made)
+        self.frame.result = made
+
+    def run_command(self, node: tree.CommandCall) -> Any:
+        target = self.specify(node.direct) if node.direct is not None else None
+        return (
+            self.run_script(target) if isinstance(target, ScriptObject) else self.send_command(node)
+        )
+
+    def run_text(self, node: tree.CommandCall) -> Any:
+        """Carry out `run script` of a text; that of a file is not run."""
+        text = self.value(node.direct) if node.direct is not None else None
+        if not isinstance(text, str):
+            raise UnsupportedError("run script of a file")
+        given = dict(node.parameters).get("with parameters")
+        argv = as_list(self.value(given)) if given is not None else []
+        return self.run_script(self.make_script(self.events.parse(text), None), argv)
 
     def set_variable(self, name: str, value: Any) -> None:
         frame = self.frame
-        if name in frame.values and name not in frame.shared:
+        if (name in frame.values or name in frame.local) and name not in frame.shared:
             frame.values[name] = value
         elif name in frame.shared | frame.script.declared:
             self.root_script().globals[name] = value

@@ -6,6 +6,7 @@ from typing import Final
 
 from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
 from iac_runtime.tools.tables import Tables
+from iac_simulator.applescript.values import UNITS
 from iac_simulator.events import STANDARD_COMMANDS, command_named
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
@@ -25,6 +26,16 @@ _CONSTANTS: Final = (
     "|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|yes|no|ask|pi|return|tab|space"
     "|linefeed|quote|AppleScript|case|weeks|days"
 ).split("|")
+_CODES: Final = {
+    code: name
+    for row in (
+        "integer long|real doub|text TEXT|text utxt|text ctxt|list list|record reco|boolean bool"
+        "|date ldt|class type|constant enum|item cobj|character cha|word cwor|paragraph cpar"
+        "|alias alis|file furl|reference obj|anything ****|application capp|name pnam|id ID"
+        "|text utf8"
+    ).split("|")
+    for name, code in [row.rsplit(" ", 1)]
+}
 _COMMANDS: Final = {
     "get": (), "count": ("each",), "exists": (), "log": (), "run": (), "activate": (),
     "launch": (), "quit": ("saving",), "delay": (), "current date": (),
@@ -36,6 +47,10 @@ _COMMANDS: Final = {
 def spell_words(name: str) -> str:
     """Return a JXA name as a dictionary spells it: `withProperties`, with properties."""
     return " ".join(_CAMEL.findall(name)).casefold()
+
+
+def _raw(code: str) -> str:
+    return f"«class {code}»"
 
 
 def _collect(rows: list[tuple[str, ScriptTerm]]) -> Terms:
@@ -53,6 +68,8 @@ def language_terms() -> Terms:
     rows += [
         (f"{name}s", ScriptTerm("class", name, plural=True)) for name in _CLASSES if name != "class"
     ]
+    rows += [(name, ScriptTerm("class", name)) for name in UNITS]
+    rows += [(_raw(code), ScriptTerm("class", name)) for code, name in _CODES.items()]
     rows += [(name, ScriptTerm("property", name)) for name in _PROPERTIES]
     rows += [(name, ScriptTerm("constant", name)) for name in _CONSTANTS]
     rows += [
@@ -75,18 +92,29 @@ def app_terms(tables: Tables) -> Terms:
         command = command_named(tables, name)
         if command is not None and name not in ("get", "set", "count"):
             labels = tuple(spell_words(key) for key in command.params)
-            rows.append((spelling, ScriptTerm("command", name, labels=labels)))
+            codes = tuple(_raw(row.code).casefold() for row in command.params.values())
+            sent = ScriptTerm("command", name, labels=labels, codes=codes)
+            rows += [(spelling, sent), (f"«event {command.event}»", sent)]
     for term, row in tables.classes.items():
-        rows += [(name, ScriptTerm("class", term)) for name in (term, *row.synonyms)]
+        names = (term, *row.synonyms, _raw(row.code))
+        rows += [(name, ScriptTerm("class", term)) for name in names]
         prefix, last = term.rpartition(" ")[0], row.plural
         if prefix:
             last = last[len(prefix.replace(" ", "")) :]
         rows.append((f"{prefix} {last}", ScriptTerm("class", term, plural=True)))
-        rows += [(prop.term, ScriptTerm("property", prop.term)) for prop in row.properties]
+        rows += [
+            (name, ScriptTerm("property", prop.term))
+            for prop in row.properties
+            for name in (prop.term, _raw(prop.code))
+        ]
     for record in tables.records.values():
         rows += [(prop.term, ScriptTerm("property", prop.term)) for prop in record.properties]
     for enum in tables.enums.values():
-        rows += [(name, ScriptTerm("constant", name)) for name, _ in enum]
+        rows += [
+            (spelling, ScriptTerm("constant", name))
+            for name, code in enum
+            for spelling in (name, f"«constant ****{code}»")
+        ]
     return _collect(rows)
 
 

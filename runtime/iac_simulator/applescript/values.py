@@ -5,18 +5,20 @@ Language Guide, "Class ObjectReference" (coercions), "Working with Errors" (numb
 """
 
 import calendar
+import copy
 import math
 import operator
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
+from iac_runtime.language.applescript_expressions import LARGEST
+
 MONTHS: Final = tuple(calendar.month_name)
-LARGEST: Final = 536_870_911
-"""The largest integer; beyond it numbers are real."""
 
 
 class AppleScriptError(Exception):
@@ -67,6 +69,21 @@ class ObjectReference(NamedTuple):
     chain: tuple[tuple[str, Any], ...]
 
 
+class ValueReference(NamedTuple):
+    """A reference to a place in the script's own values; `source` gives it as a script says it."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+    source: Callable[[], str]
+
+
+class Measure(NamedTuple):
+    """A number of a unit."""
+
+    amount: float
+    unit: str
+
+
 @dataclass
 class Date:
     """A date; `set day of it to …` changes it."""
@@ -83,7 +100,10 @@ class ScriptRecord:
 
 @dataclass(eq=False)
 class ScriptObject:
-    """A script object: its properties, its handlers and who it is in."""
+    """A script object: its properties, its handlers, its parent: the script it is in if not said.
+
+    `body` is what `run` carries out where there is no handler of that name.
+    """
 
     name: str
     values: dict[str, Any]
@@ -91,6 +111,10 @@ class ScriptObject:
     parent: "ScriptObject | None" = None
     globals: dict[str, Any] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
+    body: Sequence[Any] = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ScriptObject":
+        return replace(self, values=copy.deepcopy(self.values, memo))
 
 
 _CLASS_NAMES: Final = {
@@ -103,11 +127,39 @@ _CLASS_NAMES: Final = {
 
 def class_name(value: Any) -> str:
     """Return the class of a value, as `class of` says it."""
-    return value.kind if isinstance(value, Path) else _CLASS_NAMES.get(type(value), "reference")
+    match value:
+        case Path(_, name) | Measure(_, name):
+            return name
+    return _CLASS_NAMES.get(type(value), "reference")
+
+
+def plain(value: Any) -> Any:
+    """Return a value, what a reference to the script's own values leads to for itself."""
+    while isinstance(value, ValueReference):
+        value = value.read()
+    return value
+
+
+def item_reference(items: list[Any], place: int) -> ValueReference:
+    """Return a reference to an item of a list."""
+
+    def read() -> Any:
+        if place >= len(items):
+            raise AppleScriptError(-1728, f"Can’t get item {place + 1} of {source_text(items)}.")
+        return items[place]
+
+    return ValueReference(
+        read,
+        partial(operator.setitem, items, place),
+        lambda: f"item {place + 1} of {source_text(items)}",
+    )
 
 
 def number_text(value: float) -> str:
-    """Return a number as text: reals from 10,000 on and below a thousandth by powers of ten."""
+    """Return a number as text: reals from 10,000 on and below a thousandth by powers of ten.
+
+    Twelve places are written, the last one rounded.
+    """
     if isinstance(value, int):
         return str(value)
     if value and math.isfinite(value) and not 0.001 <= abs(value) < 10_000:
@@ -115,7 +167,8 @@ def number_text(value: float) -> str:
         digits = digits.rstrip("0")
         digits += "0" if digits.endswith(".") else ""
         return f"{digits}E{int(power):+d}"
-    return f"{float(f'{value:.12g}')}"
+    text = f"{value:.12f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
 
 
 def date_text(moment: datetime) -> str:
@@ -175,6 +228,10 @@ def as_text(value: Any, delimiter: str = "") -> str:
             return term
         case Path(path):
             return hfs_path(path)
+        case Measure(amount):
+            return number_text(amount)
+        case ValueReference():
+            return as_text(plain(value), delimiter)
     raise cannot_make(value, "text")
 
 
@@ -194,8 +251,11 @@ def as_number(value: Any) -> float:
     Raises:
         AppleScriptError: -1700: it is none.
     """
+    value = plain(value)
     if isinstance(value, list) and len(value) == 1:
         return as_number(value[0])
+    if isinstance(value, Measure):
+        return value.amount
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
@@ -228,6 +288,7 @@ def as_boolean(value: Any) -> bool:
     Raises:
         AppleScriptError: -1700: it is none.
     """
+    value = plain(value)
     if isinstance(value, bool):
         return value
     text = value.casefold() if isinstance(value, str) else value
@@ -240,6 +301,7 @@ def as_boolean(value: Any) -> bool:
 
 def as_list(value: Any) -> list[Any]:
     """Return a value as a list; one that is no list is its only item."""
+    value = plain(value)
     if isinstance(value, ScriptRecord):
         return list(value.fields.values())
     return list(value) if isinstance(value, list) else [value]
@@ -251,6 +313,8 @@ def coerce(value: Any, kind: str, delimiter: str) -> Any:
     Raises:
         AppleScriptError: -1700: it cannot be.
     """
+    if kind in UNITS:
+        return convert_measure(value, kind)
     match kind.casefold():
         case "text" | "string" | "unicode text":
             return as_text(value, delimiter)
@@ -276,6 +340,55 @@ def coerce(value: Any, kind: str, delimiter: str) -> Any:
     raise cannot_make(value, kind)
 
 
+def _units(size: str, rows: str) -> dict[str, tuple[str, float, float]]:
+    """Return units by name: what they measure, how many of the first one they are, from where."""
+    units = {}
+    for row in rows.split("|"):
+        name, _, numbers = row.partition("=")
+        factor, _, shift = numbers.partition("+")
+        units[name] = size, float(factor), float(shift or 0)
+    return units
+
+
+UNITS: Final[Mapping[str, tuple[str, float, float]]] = {
+    **_units(
+        "length",
+        "meters=1|metres=1|centimeters=.01|centimetres=.01|kilometers=1000|kilometres=1000"
+        "|feet=.3048|inches=.0254|miles=1609.344|yards=.9144",
+    ),
+    **_units(
+        "area",
+        "square meters=1|square metres=1|square kilometers=1e6|square kilometres=1e6"
+        "|square feet=.09290304|square miles=2589988.110336|square yards=.83612736",
+    ),
+    **_units(
+        "volume",
+        "cubic meters=1|cubic metres=1|cubic centimeters=1e-6|cubic centimetres=1e-6"
+        "|cubic feet=.028316846592|cubic inches=1.6387064e-5|cubic yards=.764554857984"
+        "|liters=.001|litres=.001|gallons=.003785411784|quarts=.000946352946",
+    ),
+    **_units("weight", "grams=1|kilograms=1000|ounces=28.349523125|pounds=453.59237"),
+    **_units(
+        "temperature",
+        "degrees Celsius=1+273.15|degrees Fahrenheit=.5555555555555556+459.67|degrees Kelvin=1",
+    ),
+}
+
+
+def convert_measure(value: Any, unit: str) -> Measure:
+    """Return a number, or a measure of the same kind, in a unit.
+
+    Raises:
+        AppleScriptError: -1700: it measures something else.
+    """
+    if not isinstance(value, Measure):
+        return Measure(float(as_number(value)), unit)
+    (size, factor, shift), (other, by, back) = UNITS[value.unit], UNITS[unit]
+    if size != other:
+        raise cannot_make(value, unit)
+    return Measure((value.amount + shift) * factor / by - back, unit)
+
+
 def fold_text(text: str, words: frozenset[str]) -> str:
     """Return a text as it is compared, by what is ignored."""
     if "case" in words:
@@ -289,6 +402,8 @@ def fold_text(text: str, words: frozenset[str]) -> str:
         text = re.sub(r"[^\w\s]", "", text)
     if "hyphens" in words:
         text = re.sub("[-‐‑–—]", "", text)
+    if "numeric" not in words:
+        text = re.sub(r"\d+", lambda number: number[0].zfill(20), text)
     return text
 
 
@@ -309,20 +424,23 @@ def is_equal(left: Any, right: Any, ignored: frozenset[str]) -> bool:
     return bool(left == right)
 
 
-def is_less(left: Any, right: Any, ignored: frozenset[str]) -> bool:
-    """Say whether a value comes before another; the right one becomes what the left one is.
+def compare_order(left: Any, right: Any, ignored: frozenset[str]) -> int:
+    """Return the sign of what is between two values; the right one becomes what the left one is.
 
     Raises:
         AppleScriptError: -1700: they cannot be compared.
     """
+    one: Any
+    other: Any
     if isinstance(left, Date) and isinstance(right, Date):
-        return left.moment < right.moment
-    if isinstance(left, str):
-        return fold_text(left, ignored) < fold_text(as_text(right), ignored)
-    return as_number(left) < as_number(right)
-
-
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*")
+        one, other = left.moment, right.moment
+    elif isinstance(left, str):
+        one, other = fold_text(left, ignored), fold_text(as_text(right), ignored)
+    elif isinstance(left, Measure) and isinstance(right, Measure):
+        one, other = left.amount, convert_measure(right, left.unit).amount
+    else:
+        one, other = as_number(left), as_number(right)
+    return int(one > other) - int(one < other)
 
 
 def quote_text(text: str) -> str:
@@ -338,7 +456,7 @@ def source_text(value: Any) -> str:
         case list():
             return "{" + ", ".join(map(source_text, value)) + "}"
         case ScriptRecord(fields):
-            return "{" + ", ".join(f"{_label(k)}:{source_text(v)}" for k, v in fields.items()) + "}"
+            return "{" + ", ".join(f"{k}:{source_text(v)}" for k, v in fields.items()) + "}"
         case Date(moment):
             return f'date "{date_text(moment)}"'
         case Path(path, kind):
@@ -349,11 +467,11 @@ def source_text(value: Any) -> str:
             return reference_text(value)
         case ScriptObject(name):
             return f"«script {name}»" if name else "«script»"
+        case ValueReference():
+            return value.source()
+        case Measure(amount, unit):
+            return f"{unit} {number_text(amount)}"
     return as_text(value)
-
-
-def _label(key: str) -> str:
-    return key if _PLAIN_NAME.fullmatch(key) else f"|{key}|"
 
 
 def human_text(value: Any) -> str:
@@ -361,7 +479,7 @@ def human_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(human_text, value))
     if isinstance(value, ScriptRecord):
-        return ", ".join(f"{_label(key)}:{human_text(item)}" for key, item in value.fields.items())
+        return ", ".join(f"{key}:{human_text(item)}" for key, item in value.fields.items())
     return value if isinstance(value, str) else source_text(value)
 
 
@@ -401,8 +519,8 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any, frozenset[str]], bool]]] = {
     "=": is_equal,
     "≠": lambda a, b, ignored: not is_equal(a, b, ignored),
-    "<": is_less,
-    ">": lambda a, b, ignored: is_less(b, a, ignored),
-    "≤": lambda a, b, ignored: not is_less(b, a, ignored),
-    "≥": lambda a, b, ignored: not is_less(a, b, ignored),
+    "<": lambda a, b, ignored: compare_order(a, b, ignored) < 0,
+    ">": lambda a, b, ignored: compare_order(a, b, ignored) > 0,
+    "≤": lambda a, b, ignored: compare_order(a, b, ignored) <= 0,
+    "≥": lambda a, b, ignored: compare_order(a, b, ignored) >= 0,
 }
