@@ -8,6 +8,7 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypedDict
 
@@ -26,6 +27,14 @@ from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import field_skill, find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts
 from iac_applescript.patterns import RunOutcome, number_placeholders
+from iac_applescript.recording import (
+    BridgeLog,
+    Recording,
+    explain_commit,
+    judge_changes,
+    record_script,
+    why_not_recorded,
+)
 from iac_applescript.results import (
     KNOWN,
     LEARNED,
@@ -59,10 +68,13 @@ from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
+    CallFacts,
+    Completed,
     Effect,
     Plan,
     RaisedLevel,
     Runner,
+    TargetDescription,
     Tool,
     ToolContext,
     Verb,
@@ -201,6 +213,25 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     script, language = given.script, given.language
     analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
     analysis = toolset.add_confinement_reason(analysis)
+    return _plan_run(tool, call, toolset, given, analysis, context)
+
+
+def _plan_run(
+    tool: Tool,
+    call: Call,
+    toolset: ScriptToolset,
+    given: ChosenScript,
+    analysis: ScriptAnalysis,
+    context: ToolContext,
+    recording: Recording | None = None,
+) -> Plan:
+    """Return the plan of a run; one of a JavaScript is recorded before a person is asked."""
+    script, language = given.script, given.language
+    reach = script_reach(script, language, analysis)
+    table: tuple[TargetDescription, ...] = ()
+    if recording is not None:
+        analysis, table = judge_changes(analysis, recording, toolset.analyser)
+        reach = ProcessReach(reach.processes, "")
     confined = toolset.is_confined(analysis)
     told = (*analysis.targets, *analysis.unknown)
     raised = (
@@ -208,16 +239,22 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         for reason in analysis.reasons[:5]
         if analysis.level != "SAFE"
     )
-    tokens = scan_script(script, language).tokens if analysis.level != "SAFE" else ()
+    sent = "\n".join(change.line for change in recording.changes) if recording else script
+    tokens = scan_script(sent, language).tokens if analysis.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
     literals += iterate_texts(given.arguments)
-    return toolset.plan_call(
+
+    def record(facts: CallFacts) -> Plan:
+        """Return the plan with what the script would change; as it was where that is not known."""
+        return _record_run(tool, call, toolset, given, analysis, context, facts)
+
+    plan = toolset.plan_call(
         tool,
         call,
         lambda toolset, asked, run: _run_planned(
-            toolset, asked, given, run, analysis, confined=confined
+            toolset, asked, given, run, analysis, recording, confined=confined
         ),
-        _script_effects(toolset, analysis, script_reach(script, language, analysis)),
+        _script_effects(toolset, analysis, reach),
         line=summarize_script(given, analysis, confined=confined),
         deed=f"run {_LANGUAGES[language]} that can {{deeds}}",
         raised=(
@@ -225,10 +262,50 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
             *find_tainted_texts(literals, context.permissions.taint, call.caller.token_client),
         ),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
-        lines=tuple(worst_lines(script, analysis)),
-        pin=given.digest,
+        lines=table or tuple(worst_lines(script, analysis)),
+        pin=given.digest + recording.digest if recording else given.digest,
         secrets=analysis.secrets,
     )
+    return replace(plan, look=record) if language == "javascript" else plan
+
+
+def _record_run(
+    tool: Tool,
+    call: Call,
+    toolset: ScriptToolset,
+    given: ChosenScript,
+    analysis: ScriptAnalysis,
+    context: ToolContext,
+    facts: CallFacts,
+) -> Plan:
+    analysis = toolset.analyser.analyze_script(given.script, given.language)
+    bounds, why = analysis.bounds, why_not_recorded(analysis, toolset.runs)
+    if not why and not _may_read(toolset, analysis, context, facts):
+        why = "reading its apps needs an approval of its own"
+    assert bounds is not None
+    if not why:
+        apps = [app for app, _ in map(toolset.resolve_app, analysis.targets)]
+
+        def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+            return toolset.run(argv, stdin, timeout, apps=apps, cancel=call.cancel)
+
+        seconds = float(call.arguments.get("timeout", DEFAULT_TIMEOUT))
+        recording = record_script(run, given.script, seconds, bounds, given.arguments)
+        if not recording.why:
+            return _plan_run(tool, call, toolset, given, analysis, context, recording)
+        why = recording.why
+    unseen = TargetDescription("What it changes", f"not known before it runs: {why}")
+    plan = _plan_run(tool, call, toolset, given, analysis, context)
+    return replace(plan, facts=replace(facts, shown=(unseen, *facts.shown)))
+
+
+def _may_read(
+    toolset: ScriptToolset, analysis: ScriptAnalysis, context: ToolContext, facts: CallFacts
+) -> bool:
+    """Say whether reading the apps of a script needs no approval of its own."""
+    reads = tuple(Effect("read", *toolset.resolve_app(app)) for app in analysis.targets)
+    asks = replace(facts, effects=reads, raised=(), shown=(), pin="", secrets=())
+    return context.permissions.judge_call(asks).action == "allow"
 
 
 _LANGUAGES: Final = {"applescript": "an AppleScript", "javascript": "a script in JavaScript"}
@@ -276,6 +353,7 @@ def _run_planned(
     given: ChosenScript,
     run: Runner,
     analysis: ScriptAnalysis,
+    recording: Recording | None = None,
     *,
     confined: bool,
 ) -> Result:
@@ -293,8 +371,16 @@ def _run_planned(
             else confiner.confined_command(argv, known, dict.fromkeys(lets))
         )
 
-    limits = (timeout, confine_command, analysis.bounds, given.arguments)
-    ran = run_script(run, script, language, *limits, readable=readable)
+    bounds, log = analysis.bounds, None
+    if recording is not None and recording.changes and bounds is not None:
+        run = log = BridgeLog(run, bounds._replace(lines=recording.changes), "commit")
+        bounds = log.bounds
+    if recording is not None and recording.ran and not (recording.changes or readable):
+        # All that it does is done: it reads.
+        ran = recording.ran
+    else:
+        limits = (timeout, confine_command, bounds, given.arguments)
+        ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
@@ -307,7 +393,8 @@ def _run_planned(
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
             failure = toolset.explain_failure(ran.original, failure.number, script, language)
-        raise ScriptError(failure_to_error(failure, ran.original), failure)
+        error = failure_to_error(failure, ran.original)
+        raise ScriptError(explain_commit(log.told, error) if log else error, failure)
     assert answer is not None
     return {
         "result": answer.value,

@@ -150,6 +150,9 @@ class ScriptToolset:
         try:
             return success_result(work(self, given, run))
         except ScriptError as stopped:
+            if stopped.error.type == "STALE":
+                # Nothing was sent: what it does is looked at and asked about again.
+                raise stopped.error from None
             return failure_result(stopped.error, stopped.failure)
         except ToolError as error:
             return failure_result(error)

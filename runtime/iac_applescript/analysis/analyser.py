@@ -6,7 +6,7 @@ names are decided at run time.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -245,7 +245,7 @@ class ScriptAnalyzer:
             known = map(self.app_vocabulary, self.catalogue.apps)
         secrets = tuple(sorted({name for app in known if app for name in app.secrets}))
         acts = {name: self._approved_members(name, findings) for name in (*apps, "")}
-        writes = {name: self._write_members(name) for name in (*apps, "")}
+        writes = {name: self._write_members(name, findings.used) for name in (*apps, "")}
         return JavaScriptBounds(
             apps,
             names,
@@ -265,7 +265,7 @@ class ScriptAnalyzer:
         keys = (app.key if app else "", ADDITIONS)
         return tuple(sorted({member for key, member in findings.acts if key in keys}))
 
-    def _write_members(self, name: str) -> dict[str, int]:
+    def _write_members(self, name: str, used: Collection[str]) -> dict[str, int]:
         """Return the members of an app that change something, and what each gives."""
         app, additions = self.find_vocabulary(name), self.app_vocabulary(ADDITIONS)
         if name and app is None:
@@ -276,7 +276,7 @@ class ScriptAnalyzer:
             for member, uses in rows:
                 for row in uses:
                     if row.use == "command" and verb_for(member, row, row.level) not in _LOOKS:
-                        found[member] = 2 if row.answers else 0
+                        found[member] = 2 if row.answers and member in used else 0
         return found | dict.fromkeys(("duplicate", "make", "move", "open"), 1)
 
     def find_vocabulary(self, name: str) -> Vocabulary | None:

@@ -170,6 +170,7 @@ class Findings:
             set, and the apps as it names them; `ObjC` is asked where it goes to Objective-C.
         spelled: The texts that a JavaScript spells out.
         acts: Of a JavaScript, what it calls or sets, each with the app that it is approved for.
+        used: Of a JavaScript, the commands whose answer it uses.
         nested: The texts that it has run as code, each behind the event that runs it.
     """
 
@@ -187,6 +188,7 @@ class Findings:
     named: set[str] = field(default_factory=set)
     nested: list[tuple[str, str]] = field(default_factory=list)
     spelled: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
     acts: set[tuple[str, str]] = field(default_factory=set)
     _lines: list[int] = field(default_factory=list)
 

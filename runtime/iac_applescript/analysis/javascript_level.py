@@ -113,12 +113,15 @@ class Names:
         self.keys: set[str] = set()
         self.unknown: set[str] = set()
         self.each: set[str] = set()
+        self.unused: set[int] = set()
         self._texts: dict[int, list[str] | None] = {}
         calls: dict[str, list[Node]] = {}
         functions: list[tuple[str, Node]] = []
         for node in tree.all():
             spend(1)
             parts = node.fields
+            if node.type == "expression_statement":
+                self.unused.add(id(node.kids[0].fields.get("function")))
             if node.type == "variable_declarator":
                 self._give(parts["name"], parts.get("value", _NOTHING))
                 if "value" in parts and parts["value"].type in _FUNCTIONS:
@@ -155,8 +158,11 @@ class Names:
 
     def _give_callbacks(self, callee: Node, given: Sequence[Node]) -> None:
         """Give what a list hands to a function: what is in it, then where that stands."""
-        both = "property" in callee.fields and callee.fields["property"].text in _PAIRS
+        called = callee.fields["property"].text if "property" in callee.fields else ""
+        both = called in _PAIRS
         for function in given:
+            if called == "forEach" and "body" in function.fields:
+                self.unused.add(id(function.fields["body"].fields.get("function")))
             for place, name in enumerate(
                 _parameters(function) if function.type in _FUNCTIONS else ()
             ):
@@ -363,7 +369,7 @@ class TextLevel:
             # What a function gives takes the place of what is in a list.
             name = callee.fields["property"].text if "property" in callee.fields else ""
             found = self.holder(callee, depth + 1)
-            if found and self._is_plain_property(found, name):
+            if found and (found == {ADDITIONS} or self._is_plain_property(found, name)):
                 return frozenset()
             return None if found and name in _REPLACES else found
         if "object" in parts:
@@ -673,6 +679,8 @@ class TextLevel:
             self._acts(node, apps, name, "command", level, None)
             return
         self.findings.asked.add(name)
+        if id(node) not in self.names.unused:
+            self.findings.used.add(name)
         # The app itself is handed what a command is about; an object is what it is about.
         target = node.fields.get("object", node)
         _, of_object = self._kind(target, apps)
