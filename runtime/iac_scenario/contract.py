@@ -23,7 +23,7 @@ from iac_scenario.schema import resolve_timeouts
 if TYPE_CHECKING:
     from mcp import Client
 
-_EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
+EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
 """Some servers list a tool only for clients that can answer it."""
 _PASSED: Final = ("icons", "_meta", "size")
 _BROADER: Final[Mapping[str, tuple[str, ...]]] = {"number": ("integer",)}
@@ -40,7 +40,8 @@ class ContractChange(NamedTuple):
         return f"{'BREAKS ' if self.breaks else ''}{self.where}: {self.text}"
 
 
-async def _read_contract(client: "Client") -> dict[str, Any]:
+async def read_contract(client: "Client") -> dict[str, Any]:
+    """Return what one server offers. Raises PlayError."""
     from mcp.shared.exceptions import MCPError
     from mcp_types import METHOD_NOT_FOUND
 
@@ -65,9 +66,9 @@ async def _read_contract(client: "Client") -> dict[str, Any]:
 async def read_contracts(config: Path) -> dict[str, Any]:
     """Return what the servers of a configuration offer. Raises PlayError."""
     servers = {name: expand_variables(server, {}) for name, server in read_config(config).items()}
-    async with connect_servers(servers, _EVERYTHING, resolve_timeouts({}, {})) as real:
+    async with connect_servers(servers, EVERYTHING, resolve_timeouts({}, {})) as real:
         clients = sorted(real.connected_clients().items())
-        return {name: await _read_contract(client) for name, client in clients}
+        return {name: await read_contract(client) for name, client in clients}
 
 
 def compare_contracts(

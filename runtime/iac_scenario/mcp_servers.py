@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -315,6 +315,15 @@ class McpExecutor:
             for fault in session.take_faults():
                 yield name, fault
 
+    def protocol_checkers(self) -> dict[str, ProtocolChecker]:
+        """Return what is known of each connection, also when it is over."""
+        return {name: session.checker for name, session in self._sessions.items()}
+
+    def has_ended(self, server: str) -> bool:
+        """Whether a server is of no use any more."""
+        session = self._sessions[server]
+        return session.checker.has_ended or session.is_faulty
+
     def failed_servers(self) -> dict[str, str]:
         """Return the servers that cannot be used though they keep to the protocol, and why."""
         broken = (each for each in self._sessions.values() if each.failure and not each.is_faulty)
@@ -357,10 +366,12 @@ class McpExecutor:
             outcome = replace(outcome, note=f"{call.tool}: {note}")
         return await session.side.with_notifications(call, outcome, self._late)
 
-    def connected_clients(self) -> "dict[str, Client]":
-        """Return the clients of all servers. Raises PlayError for one that cannot be used."""
+    def connected_clients(self, *, but: Container[str] = ()) -> "dict[str, Client]":
+        """Return the clients of servers. Raises PlayError for one that cannot be used."""
         clients = {}
         for name, session in self._sessions.items():
+            if name in but:
+                continue
             if session.client is None:
                 raise PlayError(session.failure_message())
             clients[name] = session.client

@@ -102,6 +102,9 @@ async def play_scenario(
         raise raised
     for violation in stage.protocol_violations():
         take(violation)
+    for name, checker in stage.real.protocol_checkers().items() if stage.real is not None else ():
+        for note in checker.notes:
+            take(NoteEvent(f"The server {name} {note}."))
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:

@@ -70,6 +70,7 @@ async def open_stdio(
                     await read_line(line)
         if rest:
             await read_line(rest, ended=False)
+        checker.has_ended = True
         await incoming.aclose()
         read.set()
 
@@ -103,18 +104,23 @@ async def _end_process(process: anyio.abc.Process, checker: ProtocolChecker, lim
     if process.stdin is not None:
         with suppress(*_GONE):
             await process.stdin.aclose()
-    steps = (
-        (limit, signal.SIGTERM, f"did not end within {limit:g} s after the end of its input"),
-        (_KILLED, signal.SIGKILL, f"did not end within {_KILLED:g} s after SIGTERM"),
-    )
-    for seconds, number, fault in steps:
-        if await _has_ended(process, seconds):
-            return
-        if checker.has_answered:
-            checker.add_fault(fault)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-    await _has_ended(process, _KILLED)
+    late = f"did not end within {limit:g} s after the end of its input"
+    if await _has_ended(process, limit):
+        return
+    _signal_group(process.pid, signal.SIGTERM)
+    if not (ended := await _has_ended(process, _KILLED)):
+        _signal_group(process.pid, signal.SIGKILL)
+        await _has_ended(process, _KILLED)
+    # The life cycle knows servers that need SIGTERM, but none that ignore it too.
+    if checker.has_answered and ended:
+        checker.notes.append(late)
+    elif checker.has_answered:
+        checker.faults.append(f"it {late}, nor within {_KILLED:g} s after SIGTERM.")
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 async def _has_ended(process: anyio.abc.Process, seconds: float) -> bool:

@@ -35,7 +35,7 @@ def result(message: dict[str, Any]) -> dict[str, Any]:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "bad", "version": "1"},
         },
-        "tools/list": {"tools": [TOOL]},
+        "tools/list": {"tools": FAULT.get("tools", [TOOL])},
         "tools/call": {"content": [{"type": "text", "text": "hi"}]},
         "ping": {},
     }

@@ -92,3 +92,13 @@ def test_an_error_of_the_server_keeps_its_code_and_message(
     faults.write_text(faults.read_text() + 'at = "tools/list"\n')
     ran = run("run", make(scenario("own", error="true", faults=faults)), "-p", "go")
     assert f"cannot be used: MCP error {code}: no disk" in ran.err
+
+
+def test_a_server_that_needs_a_signal_to_end_is_a_note(
+    make: Make, run: Run, tmp_path: Path
+) -> None:
+    faults = tmp_path / "faults.toml"
+    faults.write_text("[own]\nends = ['input']\n")
+    ran = run("run", make(scenario("own", faults=faults)), "-p", "go", "--mcp-stop-timeout-ms", 100)
+    assert ran.status == 0, ran.err
+    assert "note: The server bad did not end within 0.1 s after the end of its input." in ran.err
