@@ -266,7 +266,7 @@ def _plan_run(
         pin=given.digest + recording.digest if recording else given.digest,
         secrets=analysis.secrets,
     )
-    return replace(plan, look=record) if language == "javascript" else plan
+    return replace(plan, look=record, seen_first=True) if language == "javascript" else plan
 
 
 def _record_run(

@@ -194,7 +194,8 @@ class Gate:
         if not (final or at_most(MAX_LEVEL[door], call.most)):
             return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
-        looks = call.verdict != "decline" if call.token else decision.action == "ask"
+        declined = call.verdict == "decline" and not plan.seen_first
+        looks = not declined if call.token else decision.action == "ask"
         if plan.look and looks:
             plan, decision = self._look(plan, facts, decision, call.caller)
             facts = plan.facts
