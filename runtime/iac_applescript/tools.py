@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from iac_applescript import dictionary
 from iac_applescript.analysis.analyser import (
@@ -61,7 +61,7 @@ from iac_applescript.running import (
 from iac_applescript.store import PatternStore, is_learning_off
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_applescript.wrapping import ChosenScript, choose_script
-from iac_base.errors import SetupError, ToolError, quote_text
+from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
 from iac_runtime.policy.facts import OWN_APP
 from iac_runtime.policy.taint import iterate_texts
@@ -166,7 +166,11 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
         known = ", ".join(sorted(load_skills(toolset.skill_folder)))
         message = f"There is no guide for {quote_text(app)}."
         hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
-        raise ToolError("NOT_FOUND", message, hint)
+        error = ToolError("NOT_FOUND", message, hint)
+        error.next = NextCall("list_scriptable_apps")
+        if (row := toolset.catalogue.named_app(app)) is not None:
+            error.next = NextCall("get_app_dictionary", {"app": row.name})
+        raise error
     return {
         "app": guide.app,
         "name": guide.name,
@@ -541,6 +545,7 @@ class ScriptToolAnswer(TypedDict):
     success: Annotated[bool, "Whether the call succeeded."]
     data: Annotated[dict[str, Any], "The answer. Empty after a failure."]
     error: Annotated[ScriptFault, "What went wrong, and what to do next. Empty after a success."]
+    next: NotRequired[dict[str, Any]]
 
 
 _script_tool = partial(tool, level="SAFE", answer=ScriptToolAnswer)

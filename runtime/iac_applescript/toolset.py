@@ -17,6 +17,7 @@ from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
 from iac_base.errors import (
     Cancellation,
+    NextCall,
     SetupError,
     ToolError,
     near_text,
@@ -172,11 +173,13 @@ class ScriptToolset:
         Raises:
             ToolError: There is none; the nearest apps are named.
         """
-        row = self.catalogue.find_app(app)
+        row = self.catalogue.named_app(app)
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
             message = f"IAC knows no dictionary for {quote_text(app)}."
-            raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
+            error = ToolError("APP_NOT_FOUND", message, near_text(app, names))
+            error.next = NextCall("list_scriptable_apps")
+            raise error
         return self.catalogue.load_tables(row)
 
     def app_bundle_id(self, app: str) -> str:

@@ -143,6 +143,7 @@ class Gate:
         self._opening = threading.Lock()
         self._limiter = limiter
         self._renewed = renewed
+        self._under_way: set[Cancellation] = set()
         self.handles: RowHandles | None = None
 
     @property
@@ -177,8 +178,20 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
+        cancel = cancel or Cancellation()
+        self._under_way.add(cancel)
+        try:
+            return self._call(call._replace(cancel=cancel), tool, dry_run=dry_run)
+        finally:
+            self._under_way.discard(cancel)
+
+    def stop_calls(self) -> None:
+        """End the calls that are under way now; from any thread, or from a signal."""
+        for cancel in tuple(self._under_way):
+            cancel.cancel()
+
+    def _call(self, call: Call, tool: Tool | None, *, dry_run: bool) -> CallAnswer:
         stages = _StageTimer()
-        call = call._replace(cancel=cancel or Cancellation())
         plan = self.plan_call(call, tool)
         call = plan.repaired or call
         stages.end_stage("plan")
@@ -230,7 +243,11 @@ class Gate:
         call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
         if not pending.plan.resumable:
             return self.call(call, tool=pending.plan.tool, cancel=cancel)
-        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        self._under_way.add(cancel)
+        try:
+            return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        finally:
+            self._under_way.discard(cancel)
 
     def _apply_answer(
         self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer

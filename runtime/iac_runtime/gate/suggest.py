@@ -160,6 +160,8 @@ def _candidate_arguments(
             if key not in given:
                 yield {**rest, key: given[error.said]}
     example = operation.spec.example if operation is not None else tool.example
+    if reads and error.key in given and error.key in example:
+        yield {**given, error.key: example[error.key]}
     if reads and not example.keys() <= given.keys():
         # Of a read, what is missing can be anything that is there.
         yield {**example, **given}
@@ -189,7 +191,7 @@ def _word_replacements(value: Any, said: str, near: str) -> Iterator[Any]:
     elif isinstance(value, list):
         for at, part in enumerate(value):
             for other in _word_replacements(part, said, near):
-                yield [*value[:at], other, *value[at + 1 :]]
+                yield [*value[:at], *([] if other in value else [other]), *value[at + 1 :]]
 
 
 _EMPTY: Final[tuple[Any, ...]] = ({}, [])
@@ -290,7 +292,7 @@ def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     """Return a read that shows what the call could have named; of a written tool, its page."""
     operation = tool.operation
     if operation is None:
-        return NextCall("find_tools", {"query": tool.name.replace("_", " ")})
+        return NextCall("find_tools", {"query": tool.name})
     tables = operation.tables
     target = next((given[key] for key in ("target", "of") if isinstance(given.get(key), str)), "")
     if target and operation.spec.op != "get" and "get" in tables.tools:
