@@ -10,17 +10,28 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import JavaScriptBounds, ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason, merge_effects
 from iac_applescript.analysis.vocabulary import BEYOND, RUNS
 from iac_applescript.running import ScriptRun, run_script
+from iac_applescript.toolset import DEFAULT_TIMEOUT, ScriptToolset
+from iac_applescript.wrapping import ChosenScript
 from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_text
 from iac_runtime.policy.wording import plural_of
 from iac_runtime.tool import highest
-from iac_runtime.toolkit import Completed, Effect, Runner, TargetDescription
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    Completed,
+    Effect,
+    Runner,
+    TargetDescription,
+    ToolContext,
+)
 
 _UNREAD: Final = frozenset(("fault", "nesting", "target", "unknown"))
 """Rules of reasons after which it is not known what a script asks of apps."""
@@ -32,7 +43,7 @@ _SHOWN: Final = 160
 _VERBS: Final = {"create": "make", "unknown": "change", "view": "show"}
 
 
-class Change(NamedTuple):
+class RecordedChange(NamedTuple):
     """One change: as a line of JavaScript, and the name of its object, empty where it has none."""
 
     line: str
@@ -45,7 +56,7 @@ class Recording(NamedTuple):
     `ran` is the run: where nothing would be changed, it is all that the script does.
     """
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecordedChange, ...] = ()
     why: str = ""
     ran: ScriptRun | None = None
 
@@ -103,7 +114,29 @@ def record_script(
         failed = ran.failure.message if ran.failure else "its end was not reached"
         why = log.told.get("why")
         return Recording(why=f"it needs {why} while it runs" if why else failed)
-    return Recording(tuple(Change(*row) for row in log.told["lines"]), ran=ran)
+    return Recording(tuple(RecordedChange(*row) for row in log.told["lines"]), ran=ran)
+
+
+def record_run(
+    toolset: ScriptToolset, call: Call, given: ChosenScript, context: ToolContext, facts: CallFacts
+) -> Recording:
+    """Record a script that a call runs, where the apps that it reads may be read unasked."""
+    analysis = toolset.analyser.analyze_script(given.script, given.language)
+    apps = [toolset.resolve_app(app) for app in analysis.targets]
+    reads = tuple(Effect("read", *app) for app in apps)
+    asks = replace(facts, effects=reads, raised=(), shown=(), pin="", secrets=())
+    why, bounds = why_not_recorded(analysis, toolset.runs), analysis.bounds
+    if bounds is None or why:
+        return Recording(why=why)
+    if context.permissions.judge_call(asks).action != "allow":
+        return Recording(why="reading its apps needs an approval of its own")
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        turns = [app for app, _ in apps]
+        return toolset.run(argv, stdin, timeout, apps=turns, cancel=call.cancel)
+
+    seconds = float(call.arguments.get("timeout", DEFAULT_TIMEOUT))
+    return record_script(run, given.script, seconds, bounds, given.arguments)
 
 
 def judge_changes(
@@ -113,7 +146,7 @@ def judge_changes(
     reasons: dict[tuple[str, str], LevelReason] = {}
     effects: list[Effect] = []
     hidden: dict[str, None] = {}
-    table: dict[tuple[str, str, str], list[Change]] = {}
+    table: dict[tuple[str, str, str], list[RecordedChange]] = {}
     for change in recording.changes:
         found = analyser.analyze_script(change.line, "javascript")
         for reason in found.reasons:
@@ -138,7 +171,7 @@ def judge_changes(
 
 
 def _table_rows(
-    table: Mapping[tuple[str, str, str], Sequence[Change]],
+    table: Mapping[tuple[str, str, str], Sequence[RecordedChange]],
 ) -> Iterator[TargetDescription]:
     for (verb, app, kind), changes in table.items():
         thing = kind or "change"

@@ -32,8 +32,7 @@ from iac_applescript.recording import (
     Recording,
     explain_commit,
     judge_changes,
-    record_script,
-    why_not_recorded,
+    record_run,
 )
 from iac_applescript.results import (
     KNOWN,
@@ -59,7 +58,13 @@ from iac_applescript.running import (
     run_script,
 )
 from iac_applescript.store import PatternStore, is_learning_off
-from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
+from iac_applescript.toolset import (
+    DEFAULT_TIMEOUT,
+    Arguments,
+    ScriptToolset,
+    lookup_tool,
+    open_toolset,
+)
 from iac_applescript.wrapping import ChosenScript, choose_script
 from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
@@ -69,7 +74,6 @@ from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
-    Completed,
     Effect,
     Plan,
     RaisedLevel,
@@ -81,8 +85,6 @@ from iac_runtime.toolkit import (
     find_tainted_texts,
     toolset_tools,
 )
-
-DEFAULT_TIMEOUT: Final = 30.0
 
 
 @lookup_tool
@@ -233,6 +235,7 @@ def _plan_run(
     script, language = given.script, given.language
     reach = script_reach(script, language, analysis)
     table: tuple[TargetDescription, ...] = ()
+    unseen = analysis
     if recording is not None:
         analysis, table = judge_changes(analysis, recording, toolset.analyser)
         reach = ProcessReach(reach.processes, "")
@@ -248,9 +251,14 @@ def _plan_run(
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
     literals += iterate_texts(given.arguments)
 
-    def record(facts: CallFacts) -> Plan:
-        """Return the plan with what the script would change; as it was where that is not known."""
-        return _record_run(tool, call, toolset, given, analysis, context, facts)
+    def look(facts: CallFacts) -> Plan:
+        """Return the plan of what the script would change; as it was where that is not known."""
+        found = record_run(toolset, call, given, context, facts)
+        if not found.why:
+            return _plan_run(tool, call, toolset, given, unseen, context, found)
+        why = TargetDescription("What it changes", f"not known before it runs: {found.why}")
+        first = _plan_run(tool, call, toolset, given, unseen, context)
+        return replace(first, facts=replace(facts, shown=(why, *facts.shown)))
 
     plan = toolset.plan_call(
         tool,
@@ -270,46 +278,7 @@ def _plan_run(
         pin=given.digest + recording.digest if recording else given.digest,
         secrets=analysis.secrets,
     )
-    return replace(plan, look=record, seen_first=True) if language == "javascript" else plan
-
-
-def _record_run(
-    tool: Tool,
-    call: Call,
-    toolset: ScriptToolset,
-    given: ChosenScript,
-    analysis: ScriptAnalysis,
-    context: ToolContext,
-    facts: CallFacts,
-) -> Plan:
-    analysis = toolset.analyser.analyze_script(given.script, given.language)
-    bounds, why = analysis.bounds, why_not_recorded(analysis, toolset.runs)
-    if not why and not _may_read(toolset, analysis, context, facts):
-        why = "reading its apps needs an approval of its own"
-    assert bounds is not None
-    if not why:
-        apps = [app for app, _ in map(toolset.resolve_app, analysis.targets)]
-
-        def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
-            return toolset.run(argv, stdin, timeout, apps=apps, cancel=call.cancel)
-
-        seconds = float(call.arguments.get("timeout", DEFAULT_TIMEOUT))
-        recording = record_script(run, given.script, seconds, bounds, given.arguments)
-        if not recording.why:
-            return _plan_run(tool, call, toolset, given, analysis, context, recording)
-        why = recording.why
-    unseen = TargetDescription("What it changes", f"not known before it runs: {why}")
-    plan = _plan_run(tool, call, toolset, given, analysis, context)
-    return replace(plan, facts=replace(facts, shown=(unseen, *facts.shown)))
-
-
-def _may_read(
-    toolset: ScriptToolset, analysis: ScriptAnalysis, context: ToolContext, facts: CallFacts
-) -> bool:
-    """Say whether reading the apps of a script needs no approval of its own."""
-    reads = tuple(Effect("read", *toolset.resolve_app(app)) for app in analysis.targets)
-    asks = replace(facts, effects=reads, raised=(), shown=(), pin="", secrets=())
-    return context.permissions.judge_call(asks).action == "allow"
+    return replace(plan, look=look, seen_first=True) if language == "javascript" else plan
 
 
 _LANGUAGES: Final = {"applescript": "an AppleScript", "javascript": "a script in JavaScript"}
