@@ -347,7 +347,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "documents[0].sheets[0]", "properties": {"name": "example"}},
+    example={"target": "documents[0].sheets[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -369,7 +369,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Numbers. MODIFY.
@@ -391,7 +391,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "documents[0].sheets[0]"},
+    example={"target": "documents[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -414,7 +414,7 @@ def close(
         "in": Param("in", "kfil", "file"),
         "as": Param("as", "fltp", "saveable file format"),
     },
-    example={"target": "documents[0].sheets[0]"},
+    example={"target": "documents[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -437,7 +437,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -661,7 +661,7 @@ def transpose(target: Ref) -> None:
         "as": Param("as", "exft", "export format"),
         "with_properties": Param("with properties", "expr", "export options", "withProperties"),
     },
-    example={"target": "documents[0]", "to": "~/Documents/example.txt", "as": "PDF"},
+    example={"target": "documents[0]", "to": "~/Documents/Letter.pdf", "as": "PDF"},
 )
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
@@ -877,7 +877,7 @@ def read_cell(cell: Ref) -> Any:
         "value": Param("", "", "text | number"),
     },
     bind={"target": "$cell", "properties": {"value": "$value"}},
-    example={"cell": "documents[0].activeSheet.tables[0].cells[0]", "value": "example"},
+    example={"cell": "documents[0].activeSheet.tables[0].cells[0]", "value": "Milk"},
 )
 def write_cell(cell: Ref, *, value: str | float) -> None:
     """Put a value or a formula into a cell. MODIFY, sets value.
@@ -970,7 +970,7 @@ def add_row(row: Ref) -> Ref:
     },
     result="specifier",
     bind={"element": "sheet", "at": "$document", "properties": {"name": "$name"}},
-    example={"document": "documents[0]", "name": "example"},
+    example={"document": "documents[0]", "name": "Groceries"},
 )
 def add_sheet(document: Ref, *, name: str) -> Ref:
     """Add a sheet to a document. MODIFY.
@@ -994,7 +994,7 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
         "file": Param("", "", "file"),
     },
     bind={"target": "$document", "to": "$file", "as": "PDF"},
-    example={"document": "documents[0]", "file": "~/Documents/example.txt"},
+    example={"document": "documents[0]", "file": "~/Documents/Letter.pdf"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:
     """Export a document as a PDF file. MODIFY.

@@ -273,7 +273,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "documents[0]", "properties": {"URL": "example"}},
+    example={"target": "documents[0]", "properties": {"URL": "https://example.com"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -295,7 +295,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Safari. MODIFY.
@@ -361,7 +361,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -489,7 +489,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "and_preview_text": Param("and preview text", "rlip", "text", "andPreviewText"),
         "with_title": Param("with title", "rlit", "text", "withTitle"),
     },
-    example={"target": "example"},
+    example={"target": "https://example.com"},
 )
 def add_reading_list_item(
     target: str, *, and_preview_text: str | None = None, with_title: str | None = None
@@ -518,7 +518,7 @@ def add_reading_list_item(
         "in": Param("in", "dcnm", "document | tab"),
     },
     result="any",
-    example={"script": "example"},
+    example={"script": "document.title"},
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is logged
@@ -560,7 +560,7 @@ def email_contents(*, of: Ref | None = None) -> None:
         "in": Param("in", "dcnm", "document | tab"),
         "for": Param("for", "qury", "text"),
     },
-    example={"for": "example"},
+    example={"for": "Milk"},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, queries another computer.
@@ -766,7 +766,7 @@ def close_tab(tab: Ref) -> None:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE.
@@ -830,7 +830,7 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_in_all_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """Find tabs of all windows by words of their title. SAFE.

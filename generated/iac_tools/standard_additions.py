@@ -334,7 +334,7 @@ def choose_folder(
         ),
     },
     result="list of number|text",
-    example={"target": ["example"]},
+    example={"target": ["Tea"]},
 )
 def choose_from_list(
     target: ListOf[str | float],
@@ -455,7 +455,7 @@ def delay(target: float | None = None) -> None:
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="alert reply",
-    example={"target": "example"},
+    example={"target": "Dinner is ready."},
 )
 def display_alert(
     target: str,
@@ -510,7 +510,7 @@ def display_alert(
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="dialog reply",
-    example={"target": "example"},
+    example={"target": "Dinner is ready."},
 )
 def display_dialog(
     target: str,
@@ -608,7 +608,7 @@ def display_notification(
         ),
         "saving_to": Param("saving to", "stof", "any", "savingTo"),
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def say(
     text: str,
@@ -661,7 +661,7 @@ def say(
         "size": Param("size", "ptsz", "boolean"),
     },
     result="file information",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     """Return facts about a file or folder: size, dates, kind. SAFE.
@@ -701,7 +701,7 @@ def list_disks() -> ListOf[str]:
         "invisibles": Param("invisibles", "lfiv", "boolean"),
     },
     result="list of text",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents"},
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
     """Return the names of what is in a folder. SAFE.
@@ -728,7 +728,7 @@ def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
         "with_password": Param("with password", "PASS", "text", "withPassword"),
     },
     result="file",
-    example={"target": "example", "on_server": "example"},
+    example={"target": "Shared", "on_server": "server.local"},
 )
 def mount_volume(
     target: str,
@@ -805,7 +805,7 @@ def path_to(
         "in_directory": Param("in directory", "in D", "text", "inDirectory"),
     },
     result="file",
-    example={"target": "example"},
+    example={"target": "Localizable.strings"},
 )
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
@@ -831,7 +831,7 @@ def path_to_resource(
         "target": Param("", "----", "integer"),
     },
     result="text",
-    example={"target": 1},
+    example={"target": 65},
 )
 def ascii_character(target: int) -> str:
     """Return the character of a code. SAFE.
@@ -853,7 +853,7 @@ def ascii_character(target: int) -> str:
         "target": Param("", "----", "text"),
     },
     result="integer",
-    example={"target": "example"},
+    example={"target": "A"},
 )
 def ascii_number(target: str) -> int:
     """Return the code of a character. SAFE.
@@ -877,7 +877,7 @@ def ascii_number(target: str) -> int:
         "in_bundle": Param("in bundle", "in B", "file", "inBundle"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "Cancel"},
 )
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
@@ -903,7 +903,7 @@ def localized_string(
         "in": Param("in", "psin", "text"),
     },
     result="integer",
-    example={"of": "example", "in": "example"},
+    example={"of": "na", "in": "banana"},
 )
 def offset(*, of: str, in_: str) -> int:
     """Return the position of a text in another text, or 0 if it is not in it. SAFE.
@@ -926,7 +926,7 @@ def offset(*, of: str, in_: str) -> int:
         "in": Param("in", "in  ", "integer"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "The train leaves at nine. Bring tea."},
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
     """Summarize a text or a text file. SAFE.
@@ -948,7 +948,7 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={
         "target": Param("", "----", "any"),
     },
-    example={"target": "application"},
+    example={"target": "Milk"},
 )
 def set_the_clipboard_to(target: Any) -> None:
     """Set the clipboard, to text or another value. MODIFY, edits or uses the clipboard.
@@ -1010,7 +1010,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
         "write_permission": Param("write permission", "perm", "boolean", "writePermission"),
     },
     result="integer",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
     """Open a file for reading or writing. Returns its number. MODIFY.
@@ -1032,7 +1032,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     params={
         "target": Param("", "----", "any"),
     },
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def close_access(target: Any) -> None:
     """Close a file after access. SAFE.
@@ -1058,7 +1058,7 @@ def close_access(target: Any) -> None:
         "as": Param("as", "as  ", "type"),
     },
     result="any",
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def read(
     target: Any,
@@ -1112,7 +1112,7 @@ def read(
         "for": Param("for", "nmwr", "integer"),
         "as": Param("as", "as  ", "type"),
     },
-    example={"target": "application", "to": "application"},
+    example={"target": "Milk", "to": "~/Documents/Letter.txt"},
 )
 def write(
     target: Any,
@@ -1142,7 +1142,7 @@ def write(
         "target": Param("", "----", "any"),
     },
     result="integer",
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def get_eof(target: Any) -> int:
     """Return the length of a file in bytes. SAFE.
@@ -1164,7 +1164,7 @@ def get_eof(target: Any) -> int:
         "target": Param("", "----", "any"),
         "to": Param("to", "set2", "integer"),
     },
-    example={"target": "application", "to": 1},
+    example={"target": "~/Documents/Letter.txt", "to": 1},
 )
 def set_eof(target: Any, *, to: int) -> None:
     """Set the length of a file in bytes. DANGEROUS, writes any file.
@@ -1184,7 +1184,7 @@ def set_eof(target: Any, *, to: int) -> None:
         "target": Param("", "----", "file"),
     },
     result="any",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Sort.scpt"},
 )
 def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
@@ -1231,7 +1231,7 @@ def store_script(
         "in": Param("in", "scsy", "text"),
     },
     result="any",
-    example={"target": "application"},
+    example={"target": "1 + 2"},
 )
 def run_script(
     target: Any, *, with_parameters: ListOf[Any] | None = None, in_: str | None = None
@@ -1299,7 +1299,7 @@ def current_date() -> DateTime:
         ),
     },
     result="text",
-    example={"command": "example"},
+    example={"command": "date"},
 )
 def do_shell_script(
     command: str,
@@ -1532,7 +1532,7 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
         "title": Param("", "", "text"),
     },
     bind={"text": "$text", "with_title": "$title"},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, only the user sees a notification, and it disappears
@@ -1554,7 +1554,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     },
     result="text",
     bind={"command": "$command"},
-    example={"command": "example"},
+    example={"command": "date"},
 )
 def run_shell_command(command: str) -> str:
     """Run a shell command as you, without administrator rights. DANGEROUS, can run any shell
@@ -1594,7 +1594,7 @@ def get_clipboard_text() -> Any:
         "text": Param("", "", "text"),
     },
     bind={"target": "$text"},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
@@ -1615,7 +1615,7 @@ def set_clipboard_text(text: str) -> None:
     },
     result="dialog reply",
     bind={"target": "$question", "default_answer": "$default"},
-    example={"question": "example", "default": "example"},
+    example={"question": "Which day suits you?", "default": "Monday"},
 )
 def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     """Ask the user for a line of text. MODIFY.
@@ -1639,7 +1639,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     },
     result="dialog reply",
     bind={"target": "$question", "buttons": ["No", "Yes"], "default_button": "Yes"},
-    example={"question": "example"},
+    example={"question": "Is Friday fine?"},
 )
 def ask_yes_no(question: str) -> Mapping[str, Any]:
     """Ask the user a question with a Yes and a No button. MODIFY.
@@ -1661,7 +1661,7 @@ def ask_yes_no(question: str) -> Mapping[str, Any]:
         "percent": Param("", "", "integer"),
     },
     bind={"output_volume": "$percent"},
-    example={"percent": 1},
+    example={"percent": 50},
 )
 def set_output_volume(percent: int) -> None:
     """Set the sound volume of the Mac. MODIFY, changes a setting.

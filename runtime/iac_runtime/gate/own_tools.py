@@ -247,8 +247,9 @@ def find_tools(
 
     Args:
         query: What to do, as in: unread mails of today
-        app: Only tools of this app: its name or bundle id.
-        level: Only tools up to this level.
+        app: Only this app's: its name or bundle id.
+        level: The highest level.
+        limit: How many.
     """
 
 

@@ -519,6 +519,11 @@ class CallMethod:
         if isinstance(outcome, RefusedCall) or call.arguments.get("detail") == "full":
             return outcome_result(outcome)
         app, holder = outcome.app[0], call.caller.token_client
+        value = outcome.value
+        if isinstance(value, Mapping) and value.get("success") is False and "next" in value:
+            following = self.as_call_tool(NextCall(**value["next"]), params["name"], call.tool)
+            assert following is not None
+            outcome = replace(outcome, value={**value, "next": following._asdict()})
         return done_result(outcome, lambda text: self._handles.handle_of(text, app, holder))
 
     def pending_questions(self, holder: str) -> list[Question]:
@@ -556,7 +561,9 @@ class CallMethod:
         elif call.tool != name:
             judged = self._judge_example(call.tool, call.arguments)
             door = self._gate.call_tool_of(*judged) if judged else used
-        return NextCall(door, {"name": call.tool, "arguments": call.arguments})
+        several = call.arguments.keys() == {"calls"}
+        given = call.arguments if several else {"arguments": call.arguments}
+        return NextCall(door, {"name": call.tool, **given})
 
     def _judge_example(
         self, name: str, example: Mapping[str, Any]

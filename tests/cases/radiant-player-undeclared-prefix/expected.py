@@ -272,7 +272,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Run the command 'open' of Phonebox on one or more files. Returns one or more documents.
@@ -341,7 +341,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
