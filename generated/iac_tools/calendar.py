@@ -308,7 +308,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "calendars[0].events[0]", "properties": {"description": "example"}},
+    example={"target": "calendars[0].events[0]", "properties": {"description": "From the lake"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -330,7 +330,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Calendar. MODIFY.
@@ -352,7 +352,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "calendars[0].events[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -375,7 +375,7 @@ def close(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -483,7 +483,7 @@ def exists(target: Ref) -> bool:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
-    example={"target": "calendars[0].events[0]", "to": "calendars[0]"},
+    example={"target": "calendars[0].events[0]", "to": "calendars[1]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Calendar to another place. MODIFY.
@@ -549,7 +549,7 @@ def view_calendar(*, at: DateOrText) -> None:
     params={
         "target": Param("", "----", "text"),
     },
-    example={"target": "example"},
+    example={"target": "https://example.com"},
 )
 def get_url(target: str) -> None:
     """Open a URL with Calendar. MODIFY.
@@ -610,7 +610,7 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "where": {"start date": {">=": "$start", "<": "$end"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
-    example={"calendar": "calendars[0]", "start": "2026-03-01T09:30", "end": "2026-03-01T09:30"},
+    example={"calendar": "calendars[0]", "start": "2026-03-01T09:30", "end": "2026-03-01T10:30"},
 )
 def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar that start between two times. SAFE.
@@ -650,9 +650,9 @@ def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[
     },
     example={
         "calendar": "calendars[0]",
-        "summary": "example",
+        "summary": "Lunch with Ines",
         "start": "2026-03-01T09:30",
-        "end": "2026-03-01T09:30",
+        "end": "2026-03-01T10:30",
     },
 )
 def make_event(
@@ -690,7 +690,7 @@ def make_event(
         "where": {"summary": {"contains": "$text"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
-    example={"calendar": "calendars[0]", "text": "example"},
+    example={"calendar": "calendars[0]", "text": "Milk"},
 )
 def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar whose title contains some words. SAFE.
@@ -744,7 +744,7 @@ def read_event(event: Ref) -> Any:
     example={
         "event": "calendars[0].events[0]",
         "start": "2026-03-01T09:30",
-        "end": "2026-03-01T09:30",
+        "end": "2026-03-01T10:30",
     },
 )
 def reschedule(event: Ref, *, start: DateOrText, end: DateOrText) -> None:
@@ -767,7 +767,7 @@ def reschedule(event: Ref, *, start: DateOrText, end: DateOrText) -> None:
         "location": Param("", "", "text"),
     },
     bind={"target": "$event", "properties": {"location": "$location"}},
-    example={"event": "calendars[0].events[0]", "location": "example"},
+    example={"event": "calendars[0].events[0]", "location": "Room 4"},
 )
 def set_location(event: Ref, *, location: str) -> None:
     """Say where an event takes place. MODIFY, sets location.
@@ -820,7 +820,7 @@ def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
         "at": "$event",
         "properties": {"trigger interval": "$minutes"},
     },
-    example={"event": "calendars[0].events[0]", "minutes": 1},
+    example={"event": "calendars[0].events[0]", "minutes": 15},
 )
 def add_alert(event: Ref, *, minutes: int) -> Ref:
     """Add an alert to an event. MODIFY.
@@ -844,7 +844,7 @@ def add_alert(event: Ref, *, minutes: int) -> Ref:
     },
     result="specifier",
     bind={"element": "calendar", "properties": {"name": "$name"}},
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_calendar(name: str) -> Ref:
     """Make a calendar. MODIFY.
@@ -866,7 +866,7 @@ def make_calendar(name: str) -> Ref:
         "day": Param("", "", "date"),
     },
     bind={"at": "$day"},
-    example={"day": "2026-03-01T09:30"},
+    example={"day": "2026-03-01"},
 )
 def show_day(day: DateOrText) -> None:
     """Show a day in the window of Calendar. SAFE, changes only the view.
@@ -892,7 +892,7 @@ def show_day(day: DateOrText) -> None:
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"day": "2026-03-01T09:30"},
+    example={"day": "2026-03-01"},
 )
 def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of a day, such as today or tomorrow, in all calendars. SAFE.
@@ -922,7 +922,7 @@ def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"start": "2026-03-01T09:30", "end": "2026-03-01T09:30"},
+    example={"start": "2026-03-01T09:30", "end": "2026-03-01T10:30"},
 )
 def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of all calendars from one day to another, both included, in order. SAFE.
@@ -952,7 +952,7 @@ def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str,
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def search_events(text: str) -> ListOf[Mapping[str, Any]]:
     """Find events in all calendars by words of their title. SAFE.
@@ -988,7 +988,7 @@ def search_events(text: str) -> ListOf[Mapping[str, Any]]:
             "location": "$location",
         },
     },
-    example={"calendar": "calendars[0]", "summary": "example", "day": "2026-03-01T09:30"},
+    example={"calendar": "calendars[0]", "summary": "Lunch with Ines", "day": "2026-03-01"},
 )
 def make_all_day_event(
     calendar: Ref, *, summary: str, day: DateOrText, location: str | None = None
@@ -1018,7 +1018,7 @@ def make_all_day_event(
         "summary": Param("", "", "text"),
     },
     bind={"target": "$event", "properties": {"summary": "$summary"}},
-    example={"event": "calendars[0].events[0]", "summary": "example"},
+    example={"event": "calendars[0].events[0]", "summary": "Lunch with Ines"},
 )
 def rename_event(event: Ref, *, summary: str) -> None:
     """Give an event another title. MODIFY, sets summary.

@@ -541,7 +541,7 @@ def close(target: Ref | ListOf[Ref]) -> None:
     jxa="dataSize",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="integer",
     example={"target": "folders[0]"},
@@ -655,7 +655,7 @@ def exists(target: Ref | ListOf[Ref]) -> bool:
         "routing_suppressed": Param("routing suppressed", "rout", "boolean", "routingSuppressed"),
     },
     result="specifier",
-    example={"target": "folders[0]", "to": "folders[0]"},
+    example={"target": "folders[0]", "to": "folders[1]"},
 )
 def move(
     target: Ref | ListOf[Ref],
@@ -722,7 +722,7 @@ def copy() -> None:
         "by": Param("by", "by  ", "property"),
     },
     result="specifier",
-    example={"target": "folders[0]", "by": "folders[0]"},
+    example={"target": "folders[0]", "by": "name"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing.
@@ -939,7 +939,7 @@ def get_selection() -> Any:
     },
     result="specifier",
     bind={"element": "folder", "at": "$at", "properties": {"name": "$name"}},
-    example={"name": "example", "at": "folders[0]"},
+    example={"name": "Groceries", "at": "folders[0]"},
 )
 def make_folder(name: str, *, at: Ref) -> Ref:
     """Make a folder in Finder. MODIFY.
@@ -989,7 +989,7 @@ def get_info(item: Ref) -> Any:
         "name": Param("", "", "text"),
     },
     bind={"target": "$item", "properties": {"name": "$name"}},
-    example={"item": "items[0]", "name": "example"},
+    example={"item": "items[0]", "name": "Groceries"},
 )
 def rename(item: Ref, *, name: str) -> None:
     """Rename a file or folder. MODIFY, sets name.
@@ -1066,7 +1066,7 @@ def copy_to(item: Ref, *, folder: Ref) -> Ref:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "kind", "modification date"],
     },
-    example={"folder": "folders[0]", "text": "example"},
+    example={"folder": "folders[0]", "text": "Milk"},
 )
 def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """List the items of a folder whose name contains some words. SAFE.
@@ -1192,7 +1192,7 @@ def largest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
         "properties": ["name", "kind", "size", "modification date"],
     },
-    example={"folder": "folders[0]", "day": "2026-03-01T09:30"},
+    example={"folder": "folders[0]", "day": "2026-03-01"},
 )
 def files_of_day(folder: Ref, *, day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the files of a folder that were changed on a day. SAFE.
@@ -1821,7 +1821,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "data_size": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as folders[0]"}, '
-        '"as_": {"type": "string", "description": "The kind of number to answer"}'
+        '"as": {"type": "string", "description": "The kind of number to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'

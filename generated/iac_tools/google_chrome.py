@@ -280,7 +280,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "bookmarkFolders[0]", "properties": {"title": "example"}},
+    example={"target": "bookmarkFolders[0]", "properties": {"title": "Weekly report"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -300,8 +300,8 @@ def set(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "text"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "text"),
     },
     example={"target": "windows[0].tabs[0]"},
 )
@@ -322,7 +322,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None =
     params={
         "target": Param("", "----", "list of file"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def open(target: ListOf[str]) -> None:
     """Open files or objects in Google Chrome. MODIFY.
@@ -670,7 +670,7 @@ def view_source(target: Ref | ListOf[Ref]) -> None:
         "javascript": Param("javascript", "JvSc", "text"),
     },
     result="any",
-    example={"target": "windows[0].tabs[0]", "javascript": "example"},
+    example={"target": "windows[0].tabs[0]", "javascript": "document.title"},
 )
 def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
@@ -792,7 +792,7 @@ def go_to(url: str) -> None:
         "where": {"title": {"contains": "$text"}},
         "properties": ["title", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE.
@@ -914,7 +914,7 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
         "where": {"title": {"contains": "$text"}},
         "properties": ["title", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_in_all_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """Find tabs of all windows by words of their title. SAFE.
@@ -1051,8 +1051,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which tabs, such as windows[0].tabs[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "open": Schema(

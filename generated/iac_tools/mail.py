@@ -407,7 +407,7 @@ def count(
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
-    example={"element": "message", "at": "inbox"},
+    example={"element": "outgoing message"},
 )
 def make(
     element: ClassName,
@@ -466,7 +466,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Mail. MODIFY.
@@ -488,7 +488,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "inbox.messages[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -508,10 +508,10 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
-    example={"target": "inbox.messages[0]"},
+    example={"target": "windows[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -534,7 +534,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -642,7 +642,7 @@ def duplicate(
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
-    example={"target": "inbox.messages[0]", "to": "inbox"},
+    example={"target": "inbox.messages[0]", "to": "mailboxes[0]"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Mail to another place. MODIFY.
@@ -659,7 +659,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     level="SAFE",
     jxa="checkForNewMail",
     params={
-        "for_": Param("for", "acna", "account"),
+        "for": Param("for", "acna", "account"),
     },
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
@@ -680,7 +680,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
         "target": Param("", "----", "text"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "Ines Winter <ines@example.org>"},
 )
 def extract_name_from(target: str) -> str:
     """Return the name in a full mail address. SAFE, only takes a name out of the given text.
@@ -702,7 +702,7 @@ def extract_name_from(target: str) -> str:
         "target": Param("", "----", "text"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "Ines Winter <ines@example.org>"},
 )
 def extract_address_from(target: str) -> str:
     """Return the plain address in a full mail address. SAFE, only takes an address out of the given
@@ -748,7 +748,7 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
     params={
         "target": Param("", "----", "text"),
     },
-    example={"target": "example"},
+    example={"target": "https://example.com"},
 )
 def get_url(target: str) -> None:
     """Open a mailbox or message by its URL in Mail. MODIFY.
@@ -766,7 +766,7 @@ def get_url(target: str) -> None:
     params={
         "at": Param("at", "mbpt", "file"),
     },
-    example={"at": "~/Documents/example.txt"},
+    example={"at": "~/Documents/Old.mbox"},
 )
 def import_mail_mailbox(*, at: str) -> None:
     """Import a mailbox file into Mail. MODIFY.
@@ -783,7 +783,7 @@ def import_mail_mailbox(*, at: str) -> None:
     params={
         "target": Param("", "----", "text"),
     },
-    example={"target": "example"},
+    example={"target": "mailto:ines@example.org"},
 )
 def mailto(target: str) -> None:
     """Start a new message from a mailto URL in Mail. MODIFY.
@@ -869,9 +869,9 @@ def send(target: Ref) -> bool:
     event="emalsyac",
     level="MODIFY",
     params={
-        "with_": Param("with", "acna", "account"),
+        "with": Param("with", "acna", "account"),
     },
-    example={"with_": "accounts[0]"},
+    example={"with": "accounts[0]"},
 )
 def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
@@ -953,7 +953,7 @@ def send_message(message: Ref) -> bool:
         "element": "outgoing message",
         "properties": {"subject": "$subject", "content": "$content", "visible": True},
     },
-    example={"subject": "example", "content": "example"},
+    example={"subject": "Lunch", "content": "See you at noon."},
 )
 def make_message(subject: str, *, content: str) -> Ref:
     """Prepare an outgoing message in a window of Mail, without sending it. MODIFY.
@@ -1010,7 +1010,7 @@ def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
         "where": {"subject": {"contains": "$subject"}},
         "properties": ["subject", "sender", "date received"],
     },
-    example={"subject": "example"},
+    example={"subject": "Lunch"},
 )
 def find_by_subject(subject: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox whose subject contains some words. SAFE.
@@ -1038,7 +1038,7 @@ def find_by_subject(subject: str) -> ListOf[Mapping[str, Any]]:
         "where": {"sender": {"contains": "$sender"}},
         "properties": ["subject", "sender", "date received"],
     },
-    example={"sender": "example"},
+    example={"sender": "Ines"},
 )
 def find_by_sender(sender: str) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox from a sender, by part of name or address. SAFE.
@@ -1187,7 +1187,7 @@ def add_recipient(message: Ref, *, address: str) -> Ref:
         "order": ["-date received"],
         "limit": "$limit",
     },
-    example={"limit": 1},
+    example={"limit": 10},
 )
 def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
     """List the newest messages of the inbox, the newest first. SAFE.
@@ -1216,7 +1216,7 @@ def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
         "properties": ["subject", "sender", "date received", "read status"],
         "order": ["-date received"],
     },
-    example={"day": "2026-03-01T09:30"},
+    example={"day": "2026-03-01"},
 )
 def messages_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox that came on a day, the newest first. SAFE.
@@ -1298,7 +1298,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         "where": {"subject": {"contains": "$text"}},
         "properties": ["subject", "sender", "date received", "read status"],
     },
-    example={"mailbox": "mailboxes[0]", "text": "example"},
+    example={"mailbox": "mailboxes[0]", "text": "Milk"},
 )
 def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """Find messages of a mailbox by words of their subject. SAFE.
@@ -2124,8 +2124,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as '
         'inbox.messages[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -2171,7 +2171,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "check_for_new_mail": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "The account to check, such as accounts[0]; all if left out"}'
+        '"for": {"type": "string", "description": "The account to check, such as accounts[0]; all if left out"}'
         '}, "additionalProperties": false}',
     ),
     "extract_name_from": Schema(
@@ -2243,8 +2243,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "synchronize": Schema(
         '{"type": "object", "properties": {'
-        '"with_": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
-        '}, "required": ["with_"], "additionalProperties": false}',
+        '"with": {"type": "string", "description": "Which account to synchronize, such as accounts[0]"}'
+        '}, "required": ["with"], "additionalProperties": false}',
     ),
     "count_messages": Schema(
         '{"type": "object", "properties": {'

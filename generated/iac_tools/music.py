@@ -436,7 +436,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "playlists[0]", "properties": {"description": "example"}},
+    example={"target": "playlists[0]", "properties": {"description": "From the lake"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -495,7 +495,7 @@ def print(
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
-    example={"target": "playlists[0]"},
+    example={"target": "windows[0]"},
 )
 def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents or windows of Music. MODIFY, unsaved work may be lost.
@@ -629,7 +629,7 @@ def quit() -> None:
     params={
         "target": Param("", "----", "specifier | list of specifier"),
     },
-    example={"target": "playlists[0]"},
+    example={"target": "windows[0]"},
 )
 def save(target: Ref | ListOf[Ref]) -> None:
     """Save documents or windows of Music. MODIFY, writes a file.
@@ -648,7 +648,7 @@ def save(target: Ref | ListOf[Ref]) -> None:
         "to": Param("to", "insh", "location specifier"),
     },
     result="track",
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Music/Song.m4a"]},
 )
 def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
     """Add files to the library of Music. Returns the track. MODIFY.
@@ -719,7 +719,7 @@ def download(target: Ref) -> None:
     level="MODIFY",
     params={
         "target": Param("", "----", "item"),
-        "as_": Param("as", "pExF", "eExF"),
+        "as": Param("as", "pExF", "eExF"),
         "to": Param("to", "insh", "file"),
     },
     result="text",
@@ -870,11 +870,11 @@ def rewind() -> None:
     level="SAFE",
     params={
         "target": Param("", "----", "playlist"),
-        "for_": Param("for", "pTrm", "text"),
+        "for": Param("for", "pTrm", "text"),
         "only": Param("only", "pAre", "eSrA"),
     },
     result="track",
-    example={"target": "playlists[0]", "for_": "example"},
+    example={"target": "playlists[0]", "for": "Milk"},
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     """Search a playlist in Music. Returns the tracks found. SAFE.
@@ -976,7 +976,7 @@ def get_player_state() -> str:
         "volume": Param("", "", "integer"),
     },
     bind={"target": "application", "properties": {"sound volume": "$volume"}},
-    example={"volume": 1},
+    example={"volume": 50},
 )
 def set_volume(volume: int) -> None:
     """Set the sound volume of Music. SAFE.
@@ -1000,7 +1000,7 @@ def set_volume(volume: int) -> None:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "artist", "album"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks whose name contains some words. SAFE.
@@ -1027,7 +1027,7 @@ def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
         "where": {"artist": {"contains": "$artist"}},
         "properties": ["name", "artist", "album"],
     },
-    example={"artist": "example"},
+    example={"artist": "Miles Davis"},
 )
 def find_by_artist(artist: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks of an artist. SAFE.
@@ -1090,7 +1090,7 @@ def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "user playlist", "properties": {"name": "$name"}},
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_playlist(name: str) -> Ref:
     """Make a playlist. MODIFY.
@@ -1157,7 +1157,7 @@ def set_shuffle(on: bool) -> None:
         "rating": Param("", "", "integer"),
     },
     bind={"target": "$track", "properties": {"rating": "$rating"}},
-    example={"track": "tracks[0]", "rating": 1},
+    example={"track": "tracks[0]", "rating": 80},
 )
 def rate_track(track: Ref, *, rating: int) -> None:
     """Rate a track. MODIFY, sets rating.
@@ -1221,7 +1221,7 @@ def play_playlist(playlist: Ref) -> None:
         "where": {"album": {"contains": "$album"}},
         "properties": ["name", "artist", "album"],
     },
-    example={"album": "example"},
+    example={"album": "Kind of Blue"},
 )
 def find_by_album(album: str) -> ListOf[Mapping[str, Any]]:
     """List the tracks of an album. SAFE.
@@ -1244,7 +1244,7 @@ def find_by_album(album: str) -> ListOf[Mapping[str, Any]]:
     },
     result="list of record",
     bind={"element": "playlist", "where": {"name": {"contains": "$text"}}, "properties": ["name"]},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_playlist(text: str) -> ListOf[Mapping[str, Any]]:
     """Find playlists by words of their name. SAFE.
@@ -1802,7 +1802,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "export": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The playlist to export, such as playlists[0]"}, '
-        '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
+        '"as": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"], "description": "The file format to write"}, '
         '"to": {"type": "string", "description": "The new place, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1857,10 +1857,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "search": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which playlist, such as playlists[0]"}, '
-        '"for_": {"type": "string", "description": "The words to look for"}, '
+        '"for": {"type": "string", "description": "The words to look for"}, '
         '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"], "default": "all", "description": "The part of a '
         'track to look in"}'
-        '}, "required": ["target", "for_"], "additionalProperties": false}',
+        '}, "required": ["target", "for"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
         '}, "minProperties": 1}',

@@ -292,7 +292,7 @@ def make(
         "timeout": Param("", "", "number"),
         "text_format": Param("", "", "text"),
     },
-    example={"target": "notes[0]", "properties": {"name": "example"}},
+    example={"target": "notes[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref,
@@ -321,7 +321,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Notes. MODIFY.
@@ -343,7 +343,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "notes[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -363,10 +363,10 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
-    example={"target": "notes[0]"},
+    example={"target": "windows[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -389,7 +389,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -521,7 +521,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "url": Param("", "----", "text"),
     },
-    example={"url": "https://example.com"},
+    example={"url": "notes://showNote?identifier=1"},
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
@@ -567,7 +567,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     },
     result="specifier",
     bind={"element": "note", "at": "$folder", "properties": {"name": "$name", "body": "$body"}},
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_note(
     name: str,
@@ -625,7 +625,7 @@ def list_notes(*, folder: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         "where": {"plaintext": {"contains": "$text"}},
         "properties": ["name", "modification date"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_notes(text: str) -> ListOf[Mapping[str, Any]]:
     """List the notes whose text contains some words. SAFE.
@@ -688,7 +688,7 @@ def list_folders() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "folder", "properties": {"name": "$name"}},
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_folder(name: str) -> Ref:
     """Make a folder in Notes. MODIFY.
@@ -712,7 +712,7 @@ def make_folder(name: str) -> Ref:
         "text_format": Param("", "", "text"),
     },
     bind={"target": "$note", "properties": {"body": "$body"}},
-    example={"note": "notes[0]", "body": "example"},
+    example={"note": "notes[0]", "body": "Milk and bread."},
 )
 def write_note(
     note: Ref, *, body: str, text_format: Literal["plain", "html", "markdown"] | None = None
@@ -738,7 +738,7 @@ def write_note(
         "text_format": Param("", "", "text"),
     },
     bind={"target": "$note", "properties": {"body": {"append": "$text"}}},
-    example={"note": "notes[0]", "text": "example"},
+    example={"note": "notes[0]", "text": "Milk"},
 )
 def append_to_note(
     note: Ref, *, text: str, text_format: Literal["plain", "html", "markdown"] | None = None
@@ -837,7 +837,7 @@ def count_notes(*, folder: Ref | None = None) -> int:
         "where": {"name": {"contains": "$name"}},
         "properties": ["name", "modification date"],
     },
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def find_by_name(name: str) -> ListOf[Mapping[str, Any]]:
     """Find notes by words of their name. SAFE.
@@ -865,7 +865,7 @@ def find_by_name(name: str) -> ListOf[Mapping[str, Any]]:
         "order": ["-modification date"],
         "limit": "$limit",
     },
-    example={"limit": 1},
+    example={"limit": 10},
 )
 def newest_notes(limit: int) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed last, the newest first. SAFE.
@@ -892,7 +892,7 @@ def newest_notes(limit: int) -> ListOf[Mapping[str, Any]]:
         "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
         "properties": ["name", "modification date"],
     },
-    example={"day": "2026-03-01T09:30"},
+    example={"day": "2026-03-01"},
 )
 def notes_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed on a day. SAFE.
@@ -1124,8 +1124,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents, windows or attachments, '
         'such as documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["native format"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(

@@ -347,7 +347,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "documents[0].sheets[0]", "properties": {"name": "example"}},
+    example={"target": "documents[0].sheets[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -369,7 +369,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Numbers. MODIFY.
@@ -391,7 +391,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "documents[0].sheets[0]"},
+    example={"target": "documents[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -411,10 +411,10 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
-    example={"target": "documents[0].sheets[0]"},
+    example={"target": "documents[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -437,7 +437,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -658,10 +658,10 @@ def transpose(target: Ref) -> None:
     params={
         "target": Param("", "----", "document"),
         "to": Param("to", "pfil", "file"),
-        "as_": Param("as", "exft", "export format"),
+        "as": Param("as", "exft", "export format"),
         "with_properties": Param("with properties", "expr", "export options", "withProperties"),
     },
-    example={"target": "documents[0]", "to": "~/Documents/example.txt", "as_": "PDF"},
+    example={"target": "documents[0]", "to": "~/Documents/Letter.pdf", "as": "PDF"},
 )
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
@@ -877,7 +877,7 @@ def read_cell(cell: Ref) -> Any:
         "value": Param("", "", "text | number"),
     },
     bind={"target": "$cell", "properties": {"value": "$value"}},
-    example={"cell": "documents[0].activeSheet.tables[0].cells[0]", "value": "example"},
+    example={"cell": "documents[0].activeSheet.tables[0].cells[0]", "value": "Milk"},
 )
 def write_cell(cell: Ref, *, value: str | float) -> None:
     """Put a value or a formula into a cell. MODIFY, sets value.
@@ -970,7 +970,7 @@ def add_row(row: Ref) -> Ref:
     },
     result="specifier",
     bind={"element": "sheet", "at": "$document", "properties": {"name": "$name"}},
-    example={"document": "documents[0]", "name": "example"},
+    example={"document": "documents[0]", "name": "Groceries"},
 )
 def add_sheet(document: Ref, *, name: str) -> Ref:
     """Add a sheet to a document. MODIFY.
@@ -993,8 +993,8 @@ def add_sheet(document: Ref, *, name: str) -> Ref:
         "document": Param("", "", "document"),
         "file": Param("", "", "file"),
     },
-    bind={"target": "$document", "to": "$file", "as_": "PDF"},
-    example={"document": "documents[0]", "file": "~/Documents/example.txt"},
+    bind={"target": "$document", "to": "$file", "as": "PDF"},
+    example={"document": "documents[0]", "file": "~/Documents/Letter.pdf"},
 )
 def export_pdf(document: Ref, *, file: str) -> None:
     """Export a document as a PDF file. MODIFY.
@@ -1416,8 +1416,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["Numbers"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -1494,11 +1494,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which document, such as documents[0]"}, '
         '"to": {"type": "string", "description": "Where to export, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
+        '"as": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"], "description": "The file format to write"}, '
         '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
         '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false, '
         '"description": "Settings, by name"}'
-        '}, "required": ["target", "to", "as_"], "additionalProperties": false}',
+        '}, "required": ["target", "to", "as"], "additionalProperties": false}',
     ),
     "add_column_after": Schema(
         '{"type": "object", "properties": {'

@@ -285,7 +285,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "reminders[0]", "properties": {"name": "example"}},
+    example={"target": "reminders[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -307,7 +307,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Reminders. MODIFY.
@@ -329,7 +329,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "reminders[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -349,10 +349,10 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
-    example={"target": "reminders[0]"},
+    example={"target": "windows[0]"},
 )
 def save(
     target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
@@ -375,7 +375,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -559,7 +559,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         "at": "$list",
         "properties": {"name": "$name", "body": "$body", "due date": "$due"},
     },
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_reminder(
     name: str, *, body: str | None = None, due: DateOrText | None = None, list: Ref | None = None
@@ -654,7 +654,7 @@ def list_due(before: DateOrText) -> ListOf[Mapping[str, Any]]:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "due date", "completed"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
     """List the reminders whose name contains some words. SAFE.
@@ -741,7 +741,7 @@ def count_open(*, list: Ref | None = None) -> int:
     },
     result="specifier",
     bind={"element": "list", "properties": {"name": "$name"}},
-    example={"name": "example"},
+    example={"name": "Groceries"},
 )
 def make_list(name: str) -> Ref:
     """Make a list of reminders. MODIFY.
@@ -769,7 +769,7 @@ def make_list(name: str) -> Ref:
         "properties": ["name", "due date", "priority"],
         "order": ["due date"],
     },
-    example={"day": "2026-03-01T09:30"},
+    example={"day": "2026-03-01"},
 )
 def due_on(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due on a day, such as today or tomorrow. SAFE.
@@ -862,7 +862,7 @@ def list_completed(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
         "name": Param("", "", "text"),
     },
     bind={"target": "$reminder", "properties": {"name": "$name"}},
-    example={"reminder": "reminders[0]", "name": "example"},
+    example={"reminder": "reminders[0]", "name": "Groceries"},
 )
 def rename_reminder(reminder: Ref, *, name: str) -> None:
     """Give a reminder another name. MODIFY, sets name.
@@ -1075,8 +1075,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(

@@ -273,7 +273,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "documents[0]", "properties": {"URL": "example"}},
+    example={"target": "documents[0]", "properties": {"URL": "https://example.com"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -295,7 +295,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Safari. MODIFY.
@@ -337,8 +337,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "any"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "any"),
     },
     example={"target": "windows[0].tabs[0]"},
 )
@@ -361,7 +361,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -489,7 +489,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "and_preview_text": Param("and preview text", "rlip", "text", "andPreviewText"),
         "with_title": Param("with title", "rlit", "text", "withTitle"),
     },
-    example={"target": "example"},
+    example={"target": "https://example.com"},
 )
 def add_reading_list_item(
     target: str, *, and_preview_text: str | None = None, with_title: str | None = None
@@ -515,10 +515,10 @@ def add_reading_list_item(
     jxa="doJavaScript",
     params={
         "script": Param("", "----", "text"),
-        "in_": Param("in", "dcnm", "document | tab"),
+        "in": Param("in", "dcnm", "document | tab"),
     },
     result="any",
-    example={"script": "example"},
+    example={"script": "document.title"},
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
     """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is logged
@@ -557,10 +557,10 @@ def email_contents(*, of: Ref | None = None) -> None:
     level="MODIFY",
     jxa="searchTheWeb",
     params={
-        "in_": Param("in", "dcnm", "document | tab"),
-        "for_": Param("for", "qury", "text"),
+        "in": Param("in", "dcnm", "document | tab"),
+        "for": Param("for", "qury", "text"),
     },
-    example={"for_": "example"},
+    example={"for": "Milk"},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, queries another computer.
@@ -766,7 +766,7 @@ def close_tab(tab: Ref) -> None:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """List the tabs of the front window whose title contains some words. SAFE.
@@ -830,7 +830,7 @@ def all_tabs() -> ListOf[Mapping[str, Any]]:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "URL"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_in_all_tabs(text: str) -> ListOf[Mapping[str, Any]]:
     """Find tabs of all windows by words of their title. SAFE.
@@ -1028,8 +1028,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
@@ -1085,7 +1085,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_javascript": Schema(
         '{"type": "object", "properties": {'
         '"script": {"type": "string", "description": "The JavaScript to run"}, '
-        '"in_": {"type": "string", "description": "The tab to run it in, such as windows[0].tabs[0]"}'
+        '"in": {"type": "string", "description": "The tab to run it in, such as windows[0].tabs[0]"}'
         '}, "required": ["script"], "additionalProperties": false}',
     ),
     "email_contents": Schema(
@@ -1095,9 +1095,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "search_the_web": Schema(
         '{"type": "object", "properties": {'
-        '"in_": {"type": "string", "description": "The tab to show results in, such as windows[0].tabs[0]"}, '
-        '"for_": {"type": "string", "description": "The words to search for"}'
-        '}, "required": ["for_"], "additionalProperties": false}',
+        '"in": {"type": "string", "description": "The tab to show results in, such as windows[0].tabs[0]"}, '
+        '"for": {"type": "string", "description": "The words to search for"}'
+        '}, "required": ["for"], "additionalProperties": false}',
     ),
     "show_bookmarks": Schema(
         '{"type": "object", "properties": {'

@@ -228,7 +228,7 @@ def count(
         "with_data": Param("with data", "data", "any", "withData"),
     },
     result="specifier",
-    example={"element": "shortcut"},
+    example={"element": "folder"},
 )
 def make(
     element: ClassName,
@@ -265,7 +265,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "folders[0]", "properties": {"name": "example"}},
+    example={"target": "folders[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -287,7 +287,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Shortcuts. DANGEROUS, opening may run the file.
@@ -309,7 +309,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "shortcuts[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -329,10 +329,10 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "any"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "any"),
     },
-    example={"target": "shortcuts[0]"},
+    example={"target": "windows[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
     """Save documents or windows of Shortcuts. MODIFY, writes a file.
@@ -353,7 +353,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -560,7 +560,7 @@ def count_shortcuts() -> int:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "subtitle"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
     """List the shortcuts whose name contains some words. SAFE.
@@ -654,7 +654,7 @@ def read_shortcut(shortcut: Ref) -> Any:
     },
     result="any",
     bind={"shortcut": "$shortcut", "with_input": "$text"},
-    example={"shortcut": "shortcuts[0]", "text": "example"},
+    example={"shortcut": "shortcuts[0]", "text": "Milk"},
 )
 def run_with_text(shortcut: Ref, *, text: str) -> Any:
     """Run a shortcut with some text as its input. DANGEROUS, a shortcut can do anything, even run
@@ -830,8 +830,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),

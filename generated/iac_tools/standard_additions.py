@@ -130,7 +130,7 @@ def beep(target: int | None = None) -> None:
         "multiple_selections_allowed": Param(
             "multiple selections allowed", "mlsl", "boolean", "multipleSelectionsAllowed"
         ),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="application",
 )
@@ -334,7 +334,7 @@ def choose_folder(
         ),
     },
     result="list of number|text",
-    example={"target": ["example"]},
+    example={"target": ["Tea"]},
 )
 def choose_from_list(
     target: ListOf[str | float],
@@ -448,14 +448,14 @@ def delay(target: float | None = None) -> None:
     params={
         "target": Param("", "----", "text"),
         "message": Param("message", "mesS", "text"),
-        "as_": Param("as", "as A", "EAlT"),
+        "as": Param("as", "as A", "EAlT"),
         "buttons": Param("buttons", "btns", "list of text"),
         "default_button": Param("default button", "dflt", "text | integer", "defaultButton"),
         "cancel_button": Param("cancel button", "cbtn", "text | integer", "cancelButton"),
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="alert reply",
-    example={"target": "example"},
+    example={"target": "Dinner is ready."},
 )
 def display_alert(
     target: str,
@@ -510,7 +510,7 @@ def display_alert(
         "giving_up_after": Param("giving up after", "givu", "integer", "givingUpAfter"),
     },
     result="dialog reply",
-    example={"target": "example"},
+    example={"target": "Dinner is ready."},
 )
 def display_dialog(
     target: str,
@@ -608,7 +608,7 @@ def display_notification(
         ),
         "saving_to": Param("saving to", "stof", "any", "savingTo"),
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def say(
     text: str,
@@ -661,7 +661,7 @@ def say(
         "size": Param("size", "ptsz", "boolean"),
     },
     result="file information",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
     """Return facts about a file or folder: size, dates, kind. SAFE.
@@ -701,7 +701,7 @@ def list_disks() -> ListOf[str]:
         "invisibles": Param("invisibles", "lfiv", "boolean"),
     },
     result="list of text",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents"},
 )
 def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
     """Return the names of what is in a folder. SAFE.
@@ -728,7 +728,7 @@ def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
         "with_password": Param("with password", "PASS", "text", "withPassword"),
     },
     result="file",
-    example={"target": "example", "on_server": "example"},
+    example={"target": "Shared", "on_server": "server.local"},
 )
 def mount_volume(
     target: str,
@@ -767,8 +767,8 @@ def mount_volume(
     jxa="pathTo",
     params={
         "target": Param("", "----", "appf | afdr | any"),
-        "as_": Param("as", "rtyp", "type"),
-        "from_": Param("from", "from", "fldm"),
+        "as": Param("as", "rtyp", "type"),
+        "from": Param("from", "from", "fldm"),
         "folder_creation": Param("folder creation", "crfl", "boolean", "folderCreation"),
     },
     result="text | file",
@@ -805,7 +805,7 @@ def path_to(
         "in_directory": Param("in directory", "in D", "text", "inDirectory"),
     },
     result="file",
-    example={"target": "example"},
+    example={"target": "Localizable.strings"},
 )
 def path_to_resource(
     target: str, *, in_bundle: str | None = None, in_directory: str | None = None
@@ -831,7 +831,7 @@ def path_to_resource(
         "target": Param("", "----", "integer"),
     },
     result="text",
-    example={"target": 1},
+    example={"target": 65},
 )
 def ascii_character(target: int) -> str:
     """Return the character of a code. SAFE.
@@ -853,7 +853,7 @@ def ascii_character(target: int) -> str:
         "target": Param("", "----", "text"),
     },
     result="integer",
-    example={"target": "example"},
+    example={"target": "A"},
 )
 def ascii_number(target: str) -> int:
     """Return the code of a character. SAFE.
@@ -877,7 +877,7 @@ def ascii_number(target: str) -> int:
         "in_bundle": Param("in bundle", "in B", "file", "inBundle"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "Cancel"},
 )
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
@@ -900,10 +900,10 @@ def localized_string(
     level="SAFE",
     params={
         "of": Param("of", "psof", "text"),
-        "in_": Param("in", "psin", "text"),
+        "in": Param("in", "psin", "text"),
     },
     result="integer",
-    example={"of": "example", "in_": "example"},
+    example={"of": "na", "in": "banana"},
 )
 def offset(*, of: str, in_: str) -> int:
     """Return the position of a text in another text, or 0 if it is not in it. SAFE.
@@ -923,10 +923,10 @@ def offset(*, of: str, in_: str) -> int:
     level="SAFE",
     params={
         "target": Param("", "----", "text | file"),
-        "in_": Param("in", "in  ", "integer"),
+        "in": Param("in", "in  ", "integer"),
     },
     result="text",
-    example={"target": "example"},
+    example={"target": "The train leaves at nine. Bring tea."},
 )
 def summarize(target: str, *, in_: int | None = None) -> str:
     """Summarize a text or a text file. SAFE.
@@ -948,7 +948,7 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={
         "target": Param("", "----", "any"),
     },
-    example={"target": "application"},
+    example={"target": "Milk"},
 )
 def set_the_clipboard_to(target: Any) -> None:
     """Set the clipboard, to text or another value. MODIFY, edits or uses the clipboard.
@@ -964,7 +964,7 @@ def set_the_clipboard_to(target: Any) -> None:
     level="MODIFY",
     jxa="theClipboard",
     params={
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="any",
 )
@@ -985,7 +985,7 @@ def the_clipboard(*, as_: str | None = None) -> Any:
     level="SAFE",
     jxa="clipboardInfo",
     params={
-        "for_": Param("for", "for ", "type"),
+        "for": Param("for", "for ", "type"),
     },
     result="list of list of any",
 )
@@ -1010,7 +1010,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
         "write_permission": Param("write permission", "perm", "boolean", "writePermission"),
     },
     result="integer",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
     """Open a file for reading or writing. Returns its number. MODIFY.
@@ -1032,7 +1032,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     params={
         "target": Param("", "----", "any"),
     },
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def close_access(target: Any) -> None:
     """Close a file after access. SAFE.
@@ -1048,17 +1048,17 @@ def close_access(target: Any) -> None:
     level="DANGEROUS",
     params={
         "target": Param("", "----", "any"),
-        "from_": Param("from", "rdfm", "integer"),
-        "for_": Param("for", "rdfr", "integer"),
+        "from": Param("from", "rdfm", "integer"),
+        "for": Param("for", "rdfr", "integer"),
         "to": Param("to", "rdto", "integer"),
         "before": Param("before", "rbfr", "text"),
         "until": Param("until", "rdut", "text"),
         "using_delimiter": Param("using delimiter", "deli", "text", "usingDelimiter"),
         "using_delimiters": Param("using delimiters", "deli", "list of text", "usingDelimiters"),
-        "as_": Param("as", "as  ", "type"),
+        "as": Param("as", "as  ", "type"),
     },
     result="any",
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def read(
     target: Any,
@@ -1109,10 +1109,10 @@ def read(
         "target": Param("", "----", "any"),
         "to": Param("to", "refn", "any"),
         "starting_at": Param("starting at", "wrat", "integer", "startingAt"),
-        "for_": Param("for", "nmwr", "integer"),
-        "as_": Param("as", "as  ", "type"),
+        "for": Param("for", "nmwr", "integer"),
+        "as": Param("as", "as  ", "type"),
     },
-    example={"target": "application", "to": "application"},
+    example={"target": "Milk", "to": "~/Documents/Letter.txt"},
 )
 def write(
     target: Any,
@@ -1142,7 +1142,7 @@ def write(
         "target": Param("", "----", "any"),
     },
     result="integer",
-    example={"target": "application"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def get_eof(target: Any) -> int:
     """Return the length of a file in bytes. SAFE.
@@ -1164,7 +1164,7 @@ def get_eof(target: Any) -> int:
         "target": Param("", "----", "any"),
         "to": Param("to", "set2", "integer"),
     },
-    example={"target": "application", "to": 1},
+    example={"target": "~/Documents/Letter.txt", "to": 1},
 )
 def set_eof(target: Any, *, to: int) -> None:
     """Set the length of a file in bytes. DANGEROUS, writes any file.
@@ -1184,7 +1184,7 @@ def set_eof(target: Any, *, to: int) -> None:
         "target": Param("", "----", "file"),
     },
     result="any",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Sort.scpt"},
 )
 def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
@@ -1204,7 +1204,7 @@ def load_script(target: str) -> Any:
     jxa="storeScript",
     params={
         "target": Param("", "----", "any"),
-        "in_": Param("in", "fpth", "file"),
+        "in": Param("in", "fpth", "file"),
         "replacing": Param("replacing", "savo", "savo"),
     },
 )
@@ -1228,10 +1228,10 @@ def store_script(
     params={
         "target": Param("", "----", "any"),
         "with_parameters": Param("with parameters", "plst", "list of any", "withParameters"),
-        "in_": Param("in", "scsy", "text"),
+        "in": Param("in", "scsy", "text"),
     },
     result="any",
-    example={"target": "application"},
+    example={"target": "1 + 2"},
 )
 def run_script(
     target: Any, *, with_parameters: ListOf[Any] | None = None, in_: str | None = None
@@ -1287,7 +1287,7 @@ def current_date() -> DateTime:
     jxa="doShellScript",
     params={
         "command": Param("", "----", "text"),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
         "administrator_privileges": Param(
             "administrator privileges", "badm", "boolean", "administratorPrivileges"
         ),
@@ -1299,7 +1299,7 @@ def current_date() -> DateTime:
         ),
     },
     result="text",
-    example={"command": "example"},
+    example={"command": "date"},
 )
 def do_shell_script(
     command: str,
@@ -1359,7 +1359,7 @@ def get_volume_settings() -> Mapping[str, Any]:
     jxa="randomNumber",
     params={
         "target": Param("", "----", "number"),
-        "from_": Param("from", "from", "number"),
+        "from": Param("from", "from", "number"),
         "to": Param("to", "to  ", "number"),
         "with_seed": Param("with seed", "seed", "integer", "withSeed"),
     },
@@ -1532,7 +1532,7 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
         "title": Param("", "", "text"),
     },
     bind={"text": "$text", "with_title": "$title"},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
     """Show a notification with a title. SAFE, only the user sees a notification, and it disappears
@@ -1554,7 +1554,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     },
     result="text",
     bind={"command": "$command"},
-    example={"command": "example"},
+    example={"command": "date"},
 )
 def run_shell_command(command: str) -> str:
     """Run a shell command as you, without administrator rights. DANGEROUS, can run any shell
@@ -1575,7 +1575,7 @@ def run_shell_command(command: str) -> str:
     jxa="theClipboard",
     params={},
     result="any",
-    bind={"as_": "string"},
+    bind={"as": "string"},
 )
 def get_clipboard_text() -> Any:
     """Return the text of the clipboard. MODIFY, reads the clipboard, which may hold a password.
@@ -1594,7 +1594,7 @@ def get_clipboard_text() -> Any:
         "text": Param("", "", "text"),
     },
     bind={"target": "$text"},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def set_clipboard_text(text: str) -> None:
     """Put text on the clipboard. MODIFY, edits or uses the clipboard.
@@ -1615,7 +1615,7 @@ def set_clipboard_text(text: str) -> None:
     },
     result="dialog reply",
     bind={"target": "$question", "default_answer": "$default"},
-    example={"question": "example", "default": "example"},
+    example={"question": "Which day suits you?", "default": "Monday"},
 )
 def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     """Ask the user for a line of text. MODIFY.
@@ -1639,7 +1639,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
     },
     result="dialog reply",
     bind={"target": "$question", "buttons": ["No", "Yes"], "default_button": "Yes"},
-    example={"question": "example"},
+    example={"question": "Is Friday fine?"},
 )
 def ask_yes_no(question: str) -> Mapping[str, Any]:
     """Ask the user a question with a Yes and a No button. MODIFY.
@@ -1661,7 +1661,7 @@ def ask_yes_no(question: str) -> Mapping[str, Any]:
         "percent": Param("", "", "integer"),
     },
     bind={"output_volume": "$percent"},
-    example={"percent": 1},
+    example={"percent": 50},
 )
 def set_output_volume(percent: int) -> None:
     """Set the sound volume of the Mac. MODIFY, changes a setting.
@@ -1986,7 +1986,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_title": {"type": "string", "description": "The title of the dialog"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether several can be chosen"}, '
-        '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
+        '"as": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -2077,7 +2077,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "The text of the alert"}, '
         '"message": {"type": "string", "description": "The smaller text below it"}, '
-        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
+        '"as": {"type": "string", "enum": ["critical", "informational", "warning"], "default": "informational", "description": "The kind of alert"}, '
         '"buttons": {"type": "array", "items": {"type": "string"}, "description": "The buttons to show"}, '
         '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that return presses"}, '
         '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "The button that escape presses"}, '
@@ -2168,8 +2168,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The folder or app, such as desktop"}, '
-        '"as_": {"type": "string", "description": "Whether to answer text or a file"}, '
-        '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
+        '"as": {"type": "string", "description": "Whether to answer text or a file"}, '
+        '"from": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"], "description": "The user '
         'or system that has the folder"}, '
         '"folder_creation": {"type": "boolean", "default": true, "description": "Whether to make the folder if it is missing"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -2216,8 +2216,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "offset": Schema(
         '{"type": "object", "properties": {'
         '"of": {"type": "string", "description": "The text to look for"}, '
-        '"in_": {"type": "string", "description": "The text to look in"}'
-        '}, "required": ["of", "in_"], "additionalProperties": false}',
+        '"in": {"type": "string", "description": "The text to look in"}'
+        '}, "required": ["of", "in"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "integer"}'
         '}, "minProperties": 1}',
@@ -2225,7 +2225,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "summarize": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "What to summarize, absolute path or ~"}, '
-        '"in_": {"type": "integer", "description": "How many sentences to answer"}'
+        '"in": {"type": "integer", "description": "How many sentences to answer"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "string"}'
@@ -2239,12 +2239,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "the_clipboard": Schema(
         '{"type": "object", "properties": {'
-        '"as_": {"type": "string", "description": "The kind of content wanted"}'
+        '"as": {"type": "string", "description": "The kind of content wanted"}'
         '}, "additionalProperties": false}',
     ),
     "clipboard_info": Schema(
         '{"type": "object", "properties": {'
-        '"for_": {"type": "string", "description": "The kind to look for; all kinds if left out"}'
+        '"for": {"type": "string", "description": "The kind to look for; all kinds if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": '
@@ -2270,14 +2270,14 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The path or number of the file"}, '
-        '"from_": {"type": "integer", "description": "The byte to start at, from 1"}, '
-        '"for_": {"type": "integer", "description": "How many bytes to read"}, '
+        '"from": {"type": "integer", "description": "The byte to start at, from 1"}, '
+        '"for": {"type": "integer", "description": "How many bytes to read"}, '
         '"to": {"type": "integer", "description": "The byte to stop at"}, '
         '"before": {"type": "string", "description": "The character to stop before"}, '
         '"until": {"type": "string", "description": "The character to stop after"}, '
         '"using_delimiter": {"type": "string", "description": "The text that divides the file into parts"}, '
         '"using_delimiters": {"type": "array", "items": {"type": "string"}, "description": "The texts that divide the file into parts"}, '
-        '"as_": {"type": "string", "description": "The kind of data to read"}'
+        '"as": {"type": "string", "description": "The kind of data to read"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "write": Schema(
@@ -2287,8 +2287,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The number or path of the file"}, '
         '"starting_at": {"type": "integer", "description": "The byte to start at, from 1"}, '
-        '"for_": {"type": "integer", "description": "How many bytes to write"}, '
-        '"as_": {"type": "string", "description": "The kind of data to write"}'
+        '"for": {"type": "integer", "description": "How many bytes to write"}, '
+        '"as": {"type": "string", "description": "The kind of data to write"}'
         '}, "required": ["target", "to"], "additionalProperties": false}',
     ),
     "get_eof": Schema(
@@ -2316,7 +2316,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
         '"object"}], "description": "The script object to store"}, '
-        '"in_": {"type": "string", "description": "The file to write, absolute path or ~"}, '
+        '"in": {"type": "string", "description": "The file to write, absolute path or ~"}, '
         '"replacing": {"type": "string", "enum": ["ask", "yes", "no"], "description": "What to do with an existing file"}'
         '}, "additionalProperties": false}',
     ),
@@ -2326,7 +2326,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"object"}], "description": "The source of a script, or its file"}, '
         '"with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
         '{"type": "string"}}, {"type": "object"}]}, "description": "What its run handler gets"}, '
-        '"in_": {"type": "string", "description": "The scripting language to use"}'
+        '"in": {"type": "string", "description": "The scripting language to use"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "scripting_components": Schema(
@@ -2346,7 +2346,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_shell_script": Schema(
         '{"type": "object", "properties": {'
         '"command": {"type": "string", "description": "The shell command to run"}, '
-        '"as_": {"type": "string", "description": "The kind of output wanted"}, '
+        '"as": {"type": "string", "description": "The kind of output wanted"}, '
         '"administrator_privileges": {"type": "boolean", "description": "Whether to run it as administrator"}, '
         '"user_name": {"type": "string", "description": "The user to act as"}, '
         '"password": {"type": "string", "description": "The password to give"}, '
@@ -2368,7 +2368,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "random_number": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "number", "description": "The most it may be"}, '
-        '"from_": {"type": "number", "default": 0, "description": "The least it may be"}, '
+        '"from": {"type": "number", "default": 0, "description": "The least it may be"}, '
         '"to": {"type": "number", "default": 1, "description": "The most it may be"}, '
         '"with_seed": {"type": "integer", "description": "A number; the same one gives the same result"}'
         '}, "additionalProperties": false}',

@@ -574,7 +574,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "folders[0]", "properties": {"name": "example"}},
+    example={"target": "folders[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -596,7 +596,7 @@ def set(
         "target": Param("", "----", "file | list of file | text"),
     },
     result="document | list of document | file",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run the file.
@@ -638,8 +638,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "saveable file format"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "saveable file format"),
     },
     example={"target": "folders[0]"},
 )
@@ -664,7 +664,7 @@ def save(
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -775,7 +775,7 @@ def exists(target: Ref) -> bool:
         "to": Param("to", "insh", "location specifier | text"),
     },
     result="disk item | list of disk item",
-    example={"target": "folders[0]", "to": "folders[0]"},
+    example={"target": "folders[0]", "to": "folders[1]"},
 )
 def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref | ListOf[Ref]:
     """Move objects of System Events to another place. MODIFY.
@@ -996,7 +996,7 @@ def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref 
         "target": Param("", "----", "integer | list of integer"),
         "using": Param("using", "faal", "eMds | list of eMds"),
     },
-    example={"target": 1},
+    example={"target": 36},
 )
 def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = None) -> None:
     """Press keys, given by their codes, in the app that is in front. DANGEROUS, types keys.
@@ -1015,7 +1015,7 @@ def key_code(target: int | ListOf[int], *, using: Emds | ListOf[Emds] | None = N
         "target": Param("", "----", "text"),
         "using": Param("using", "faal", "eMds | list of eMds"),
     },
-    example={"target": "example"},
+    example={"target": "Milk"},
 )
 def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     """Type text in the app that is in front, as on the keyboard. DANGEROUS, types keys.
@@ -1195,7 +1195,7 @@ def hide_app(process: Ref) -> None:
         "text": Param("", "", "text"),
     },
     bind={"target": "$text"},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def type_text(text: str) -> None:
     """Type text into the app that is in front. DANGEROUS, types keys.
@@ -1232,7 +1232,7 @@ def list_login_items() -> ListOf[Mapping[str, Any]]:
     },
     result="specifier",
     bind={"element": "login item", "properties": {"path": "$path", "hidden": False}},
-    example={"path": "example"},
+    example={"path": "~/Documents/Letter.txt"},
 )
 def add_login_item(path: str) -> Ref:
     """Start an app whenever the user logs in. DANGEROUS, makes something new.
@@ -1271,7 +1271,7 @@ def get_wallpaper() -> Any:
         "file": Param("", "", "file"),
     },
     bind={"target": "desktops[0]", "properties": {"picture": "$file"}},
-    example={"file": "~/Documents/example.txt"},
+    example={"file": "~/Pictures/Lake.jpg"},
 )
 def set_wallpaper(file: str) -> None:
     """Set the picture of the first desktop. MODIFY.
@@ -2396,8 +2396,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"type": "string", "enum": ["text"], "description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(

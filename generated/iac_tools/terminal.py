@@ -290,7 +290,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "settingsSets[0]", "properties": {"name": "example"}},
+    example={"target": "settingsSets[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -311,7 +311,7 @@ def set(
     params={
         "target": Param("", "----", "list of file"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def open(target: ListOf[str]) -> None:
     """Open files or objects in Terminal. DANGEROUS, opening may run the file.
@@ -330,7 +330,7 @@ def open(target: ListOf[str]) -> None:
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
-    example={"target": "settingsSets[0]"},
+    example={"target": "windows[0]"},
 )
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
@@ -350,9 +350,9 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
+        "in": Param("in", "kfil", "file"),
     },
-    example={"target": "settingsSets[0]"},
+    example={"target": "windows[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None) -> None:
     """Save windows of Terminal. MODIFY, writes a file.
@@ -372,7 +372,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None) -> None:
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -495,7 +495,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     jxa="doScript",
     params={
         "command": Param("", "----", "text"),
-        "in_": Param("in", "kfil", "any"),
+        "in": Param("in", "kfil", "any"),
     },
     result="tab",
 )
@@ -572,7 +572,7 @@ def is_busy() -> bool:
     },
     result="tab",
     bind={"command": "$command"},
-    example={"command": "example"},
+    example={"command": "date"},
 )
 def run_command(command: str) -> Ref:
     """Run a shell command in a new window of Terminal. DANGEROUS, can run any shell command.
@@ -594,8 +594,8 @@ def run_command(command: str) -> Ref:
         "command": Param("", "", "text"),
     },
     result="tab",
-    bind={"command": "$command", "in_": "windows[0]"},
-    example={"command": "example"},
+    bind={"command": "$command", "in": "windows[0]"},
+    example={"command": "date"},
 )
 def run_in_front(command: str) -> Ref:
     """Run a shell command in the front window of Terminal. DANGEROUS, can run any shell command.
@@ -688,7 +688,7 @@ def list_profiles() -> ListOf[Mapping[str, Any]]:
         "target": "windows[0].selectedTab",
         "properties": {"custom title": "$title", "title displays custom title": True},
     },
-    example={"title": "example"},
+    example={"title": "Weekly report"},
 )
 def set_title(title: str) -> None:
     """Give the front tab of Terminal a title. MODIFY, sets custom title.
@@ -933,7 +933,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which windows, such as windows[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "print": Schema(
@@ -981,7 +981,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "do_script": Schema(
         '{"type": "object", "properties": {'
         '"command": {"type": "string", "description": "The shell command to run"}, '
-        '"in_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The tab or window to run it in, a new one if left out"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'

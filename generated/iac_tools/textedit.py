@@ -295,7 +295,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "documents[0]", "properties": {"name": "example"}},
+    example={"target": "documents[0]", "properties": {"name": "Groceries"}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
@@ -424,7 +424,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
         "target": Param("", "----", "file"),
     },
     result="document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str) -> Ref:
     """Open files or objects in TextEdit. MODIFY.
@@ -446,7 +446,7 @@ def open(target: str) -> Ref:
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
     },
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def print(
     target: str,
@@ -487,8 +487,8 @@ def quit(*, saving: Savo | None = None) -> None:
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "as_": Param("as", "fltp", "text"),
-        "in_": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "text"),
+        "in": Param("in", "kfil", "file"),
     },
     example={"target": "documents[0]"},
 )
@@ -546,7 +546,7 @@ def get_text() -> str:
     },
     result="specifier",
     bind={"element": "document", "properties": {"text": "$text"}},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def make_document(text: str) -> Ref:
     """Make a document in TextEdit with some text. MODIFY.
@@ -568,7 +568,7 @@ def make_document(text: str) -> Ref:
         "text": Param("", "", "text"),
     },
     bind={"target": "documents[0]", "properties": {"text": "$text"}},
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def set_text(text: str) -> None:
     """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
@@ -620,8 +620,8 @@ def is_modified() -> bool:
     params={
         "file": Param("", "", "file"),
     },
-    bind={"target": "documents[0]", "in_": "$file"},
-    example={"file": "~/Documents/example.txt"},
+    bind={"target": "documents[0]", "in": "$file"},
+    example={"file": "~/Documents/Letter.txt"},
 )
 def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
@@ -700,7 +700,7 @@ def close_document(document: Ref, *, saving: Savo) -> None:
         "where": {"name": {"contains": "$text"}},
         "properties": ["name", "path", "modified"],
     },
-    example={"text": "example"},
+    example={"text": "Milk"},
 )
 def find_documents(text: str) -> ListOf[Mapping[str, Any]]:
     """Find open documents by words of their name. SAFE.
@@ -959,8 +959,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "save": Schema(
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as documents[0]"}, '
-        '"as_": {"type": "string", "description": "The file format to write"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}'
+        '"as": {"type": "string", "description": "The file format to write"}, '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "list_documents": Schema(

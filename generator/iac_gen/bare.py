@@ -59,15 +59,24 @@ def _calls(module: ModuleType) -> Iterator[str]:
         spec = tool.spec_of(function) if isinstance(function, FunctionType) else None
         if spec is None:
             continue
-        arguments = {key: object() for key in spec.params}
-        arrived.clear()
-        try:
-            function(**arguments)
-        except Exception as error:
-            yield f"{name} cannot be called: {_told(error)}"
-            continue
-        if arrived != [function, arguments] or name not in module.SCHEMAS:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        keys = {name.rstrip("_"): name for name in names}
+        if [*keys] != [*spec.params] or name not in module.SCHEMAS or spec.example.keys() - keys:
             yield f"{name} arrives as something else when it is called"
+            continue
+        # All that it takes, then its example: what is left out of that has a default.
+        for given in ({key: object() for key in keys}, spec.example):
+            arguments = {keys[key]: value for key, value in given.items()}
+            arrived.clear()
+            try:
+                function(**arguments)
+            except Exception as error:
+                yield f"{name} cannot be called: {_told(error)}"
+                break
+            if arrived != [function, {**dict.fromkeys(names), **arguments}]:
+                yield f"{name} arrives as something else when it is called"
+                break
 
 
 def _objects(module: ModuleType) -> Iterator[str]:

@@ -407,7 +407,7 @@ def describe_property(row: Property, types: AppTypes, theirs: str = "") -> str:
 def tool_docstring(tool: ToolFunction, indent: int = 4) -> SourceText:
     """Return the docstring of a tool's function, quotes included, that stands at `indent`."""
     arguments = [
-        SourceText(f"{identifier(p.key)}: {prose(end_sentence(_argument_words(p)))}")
+        SourceText(f"{identifier(p.name)}: {prose(end_sentence(_argument_words(p)))}")
         for p in tool.parameters
     ]
     returned = [prose(capitalize_first(tool.returned))] if tool.returned else []

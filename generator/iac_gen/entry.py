@@ -4,7 +4,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-_NEEDS = ("jinja2", "lxml", "black")
+_NEEDS = ("anyascii", "black", "jinja2", "lxml")
 
 
 def main() -> None:

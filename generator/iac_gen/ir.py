@@ -26,13 +26,13 @@ def object_schema(
 
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
-    """A parameter of a tool: the contract's row, its schema and how Python spells it.
+    """A parameter of a tool: the contract's row, its schema and the name that Python has for it.
 
     `description` goes into the schema and may hold an example; `words` into the docstring.
     `app_words` says that they are the app's.
     """
 
-    key: str
+    name: str
     row: Param
     required: bool
     schema: Mapping[str, Any]
@@ -40,6 +40,11 @@ class ToolParameter:
     description: str
     words: str = ""
     app_words: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name in JSON, where a keyword of Python is a word like any other."""
+        return self.name.rstrip("_")
 
     def described_schema(self) -> dict[str, Any]:
         """Return its schema with its description."""

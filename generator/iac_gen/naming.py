@@ -204,7 +204,7 @@ def function_name(term: str, code: str) -> str:
 
 
 def parameter_key(term: str, code: str) -> str:
-    """Return the Python parameter and JSON key of a parameter."""
+    """Return what Python calls a parameter; its JSON key has no underscore at the end."""
     return escaped(field_key(term, code), SELF_RESERVED)
 
 

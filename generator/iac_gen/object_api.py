@@ -166,9 +166,9 @@ class _ObjectApiBuilder:
         make = next((t for t in module.tools if t.op == "make" and not t.bind), None)
         every = {key for one in made.values() for key, _ in one.values}
         extra = [
-            (p.key, self.type_annotation(p.row.type, given=True))
+            (p.name, self.type_annotation(p.row.type, given=True))
             for p in (make.parameters if make else ())
-            if p.key not in ("element", "properties", "at") and p.key not in every
+            if p.name not in ("element", "properties", "at") and p.name not in every
         ]
         records = [
             (name, self._field_types(module.records[term].properties))
@@ -365,12 +365,12 @@ class _ObjectApiBuilder:
         if signature[first:]:
             signature.insert(first, "*")
         returns = self.type_annotation(tool.result) if tool.result else "None"
-        key = direct.key if direct else ""
+        key = direct.name if direct else ""
         return ObjectMethod(name, tool, shown, ("self", *signature), returns, key)
 
     def _declare_parameter(self, parameter: ToolParameter) -> str:
         kind = self.type_annotation(parameter.row.type, given=True)
         if parameter.required:
-            return f"{parameter.key}: {kind}"
+            return f"{parameter.name}: {kind}"
         whole = kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
-        return f"{parameter.key}: {whole} = None"
+        return f"{parameter.name}: {whole} = None"

@@ -404,5 +404,5 @@ def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     gain = ""
     if module.app.kind == "intents":
         actions = counts[0].commands
-        gain = f"{module.app.name}: {actions} actions, {describe_gain(module)}"
+        gain = f"{module.app.name}: {actions} action{'s'[: actions != 1]}, {describe_gain(module)}"
     return AppReport(*app, levels, tokens, *counts, made.diagnostics, gain)

@@ -406,7 +406,7 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
     signature = [_signature_parameter(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
-    keys = [identifier(parameter.key) for parameter in tool.parameters]
+    names = [identifier(parameter.name) for parameter in tool.parameters]
     return {
         "event": exact_literal(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
@@ -417,7 +417,7 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
         "signature": signature,
         "returns": SourceText(tool.returns),
         "docstring": tool_docstring(tool),
-        "arguments": [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)],
+        "arguments": [identifier(tool.function), *(SourceText(f"{name}={name}") for name in names)],
     }
 
 
@@ -427,7 +427,7 @@ def _param_arguments(row: Param) -> list[SourceText]:
 
 
 def _signature_parameter(parameter: ToolParameter) -> SourceText:
-    name = identifier(parameter.key)
+    name = identifier(parameter.name)
     if parameter.required:
         return SourceText(f"{name}: {parameter.annotation}")
     optional = parameter.annotation
@@ -599,8 +599,8 @@ def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
 
 
 def _method_values(one: ObjectMethod) -> dict[str, Any]:
-    keys = [f"{parameter.key}={parameter.key}" for parameter in one.parameters]
-    given = [f"{one.self_key}=self", *keys] if one.self_key else keys
+    names = [f"{parameter.name}={parameter.name}" for parameter in one.parameters]
+    given = [f"{one.self_key}=self", *names] if one.self_key else names
     doc = tool_docstring(replace(one.tool, parameters=one.parameters), indent=8)
     return {
         "name": identifier(one.name),

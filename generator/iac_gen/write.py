@@ -511,7 +511,7 @@ def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
 
 
 _FORMAT = 2
-_LIBRARIES = ("black", "jinja2", "lxml")
+_LIBRARIES = ("anyascii", "black", "jinja2", "lxml")
 _SOURCES = (
     "**/*.py", "**/*.toml", "*.js", "*.jinja", "classify/*.json", "snapshots/standard/*.json",
 )  # fmt: skip

@@ -31,6 +31,7 @@ from iac_accessibility.input_devices import (
     TextEntry,
     bring_window,
     focus_element,
+    press_element,
     press_strokes,
     put_number,
     put_text,
@@ -288,7 +289,7 @@ def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(
         element,
         f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
-        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
+        lambda now, seconds: press_element(session, app, element.now(now), action, seconds),
         action=action,
         words=tuple(named),
         more={"action": action, "element_path": element.path},

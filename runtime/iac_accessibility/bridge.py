@@ -323,6 +323,10 @@ class Bridge(Protocol):
         """Say whether an app is known by what it is to run what is typed there."""
         ...
 
+    def answers_late(self, app: UiApp, timeout: float) -> bool:
+        """Say whether an app answers only when the dialog is closed that an action opens."""
+        ...
+
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard, within its window."""
 

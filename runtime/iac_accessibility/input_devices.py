@@ -19,6 +19,7 @@ from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
+    MENU_ROLES,
     TEXT_ROLES,
     ActionFailed,
     AppNotResponding,
@@ -367,6 +368,63 @@ def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
     require_input_devices(aim.session).click_button(button, count)
 
 
+_ASKS_MORE: Final = ("…", "...")
+_PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
+"""What a click picks, and its own action may open."""
+
+
+def press_element(
+    session: UiSession, app: UiApp, element: ElementFound, action: str, seconds: float
+) -> Mapping[str, Any] | None:
+    """Press an element: by its own action, but by the pointer where that may open a dialog.
+
+    An app may not answer before the dialog is closed.
+    """
+    node = element.node
+    asks = node.title.rstrip().endswith(_ASKS_MORE)
+    late = (app.pid, node.handle) in session.opened_dialogs or (
+        asks and session.bridge.answers_late(app, STATE_SECONDS)
+    )
+    if asks or late or node.role in _PICKED:
+        with suppress(UiError, UiFault):
+            if late and node.role in MENU_ROLES:
+                _click_through_menus(session, app, element)
+            else:
+                click_at(aim_at(session, app, element))
+            return {"method": "pointer"}
+    session.bridge.perform_action(node.handle, action, seconds)
+    return None
+
+
+def _click_through_menus(session: UiSession, app: UiApp, item: ElementFound) -> None:
+    """Open the menus on the way to an item and click it; each has to be marked by the pointer."""
+    hands = require_input_devices(session)
+    first = next(at for at, one in enumerate(item.way, 1) if one.role in ("menu", "menu_bar_item"))
+    click_at(aim_at(session, app, item._replace(way=item.way[:first])))
+    try:
+        for one in item.way[first:]:
+            if not wait_until(partial(_point_at_item, session, app, one.handle), STATE_SECONDS):
+                raise moved_error()
+            hands.click_button("left")
+    except (UiError, UiFault):
+        hands.press_stroke(_ESCAPE)
+        raise
+
+
+def _point_at_item(session: UiSession, app: UiApp, handle: Handle) -> bool:
+    """Move the pointer to an item of an open menu; say whether it is what a click would reach."""
+    hands = require_input_devices(session)
+    node = session.read_node(app, handle, Detail.FRAME, STATE_SECONDS)
+    if node.frame is None or "showing" not in node.states:
+        return False
+    x, y = node.frame.x + node.frame.width / 2, node.frame.y + node.frame.height / 2
+    top = hands.window_at(x, y)
+    if top is None or top.pid != app.pid or "selected" not in node.states:
+        hands.move_pointer(x, y)
+        return False
+    return True
+
+
 def show_tab(
     session: UiSession, app: UiApp, element: ElementFound, now: UiNode, seconds: float
 ) -> Mapping[str, Any] | None:
@@ -470,6 +528,7 @@ def _not_shown_error(message: str) -> UiError:
 
 _HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
+_ESCAPE: Final = parse_stroke("escape")
 
 
 def focus_element(

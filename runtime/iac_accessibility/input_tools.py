@@ -30,6 +30,7 @@ from iac_accessibility.input_devices import (
     is_screen_window,
     moved_error,
     point_at,
+    press_element,
     press_strokes,
     put_text,
     require_input_devices,
@@ -252,19 +253,13 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
     if plain and element.node.role == "tab" and len(element.way) > 1:
         return ElementChange(element, line, partial(show_tab, session, app, element), action=own)
     if plain and own:
-        # What opens a dialog may not return before that is closed, and is deaf until then.
-        by_hand = element.node.role in _PICKED or element.node.title.rstrip().endswith(_ASKS_MORE)
-
-        def press_element(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
-            if by_hand:
-                with suppress(UiError, UiFault):
-                    click_at(aim_at(session, app, element.now(node)))
-                    return {"method": "pointer"}
-            session.bridge.perform_action(node.handle, own, seconds)
-            return None
-
         return ElementChange(
-            element, line, press_element, action=own, words=(own,), more={"action": how}
+            element,
+            line,
+            lambda now, seconds: press_element(session, app, element.now(now), own, seconds),
+            action=own,
+            words=(own,),
+            more={"action": how},
         )
 
     hit = elements_under_point(session, app, element, point, call.seconds)
@@ -306,11 +301,6 @@ def click(
         count: How many clicks: 2 for a double click. Default: 1.
         point: The point in the element, from its top left corner.
     """
-
-
-_ASKS_MORE: Final = ("…", "...")
-_PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
-"""What a click picks, and its own action may open."""
 
 
 UNKNOWN: Final = "does something that cannot be known beforehand"

@@ -195,6 +195,9 @@ class UiSession:
     asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
     """Processes that were asked to build their tree, as pid and start."""
 
+    opened_dialogs: set[tuple[int, Handle]] = field(default_factory=set)
+    """Elements, each with its process, whose action opened a dialog that kept it silent."""
+
     _listed: dict[int, UiApp] = field(default_factory=dict)
 
     def resolve_app(self, wanted: str | int) -> UiApp:
@@ -305,8 +308,8 @@ def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
         "TIMEOUT",
         f"{app.name} shows its dialog {quote_text(front.title, 60)} and answers only after the"
         " dialog is closed.",
-        "Close it with press_keys: Escape cancels, Return confirms. Next time, open the dialog"
-        " by click with a point, so that the app can still answer.",
+        "Close it with press_keys: Escape cancels, Return confirms. The next click on the same"
+        " element uses the pointer, so that the app can answer.",
         reason="app_modal",
         more={"dialog": front.title},
     )

@@ -76,6 +76,9 @@ _SETTLE: Final = 0.4
 """Seconds that an animated press is waited for; presses in between would be lost."""
 
 _LEAST: Final = 0.2
+_RETURN: Final = 1.0
+"""Seconds that an action of the app's own may take until it is asked whether a dialog is why."""
+
 _DEFAULT_SECONDS: Final = 0.5
 
 
@@ -164,48 +167,68 @@ def apply_change(
         raise UiError("REFUSED", message, guidance, reason="level_rose")
     if change.action:
         check_action(node, change.action)
-    # Closing a window ends the element before it answers.
-    more: Mapping[str, Any] | None = None
-    with (
-        error_context(app, before.path, writes=True),
-        suppress(ElementGone),
-        modal_error_context(session.bridge, app),
-    ):
-        more = change.act(node, max(end - time.monotonic(), _LEAST))
+    state: dict[str, Any] = {"role": node.role, "title": node.title}
+    answer: dict[str, Any] = {"success": True, "method": change.method, **change.more}
     left = max(end - time.monotonic(), _LEAST)
-    after = node if change.again is not None else _read_settled(session, app, change, node, left)
-    state: dict[str, Any] = {"role": node.role, "title": node.title, "gone": True}
-    answer = {
-        "success": True,
-        "method": change.method,
-        "element_state": state if after is None else element_state(app, after, id=element.id),
-        **change.more,
-        **(more or {}),
-    }
+    with error_context(app, before.path, writes=True):
+        try:
+            # Closing a window ends the element before it answers.
+            with suppress(ElementGone):
+                given = min(left, _RETURN) if change.method == "action" else left
+                answer |= change.act(node, given) or {}
+            left = max(end - time.monotonic(), _LEAST)
+            after = (
+                node
+                if change.again
+                else _read_settled(session, app, change, node, min(left, _RETURN))
+            )
+        except AppNotResponding as fault:
+            answer |= _wait_for_dialog(session, app, end, fault)
+            if "dialog" in answer:
+                session.opened_dialogs.add((app.pid, node.handle))
+                return answer | {"element_state": state}
+            after = _read_settled(session, app, change, node, _LEAST)
+    known = state | {"gone": True} if after is None else element_state(app, after, id=element.id)
+    answer["element_state"] = known
     if change.value is not None:
-        told_of = _value_outcome(app, change.value, node, after)
+        told_of = _value_outcome(session, app, change.value, node, after)
         notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
         return answer | told_of | ({"notes": notes} if notes else {})
-    if after is not None:
-        return answer
-    if (error := modal_error(session.bridge, app)) is not None:
-        # It took the action, opened a dialog, and does not answer before that is closed.
-        state.pop("gone")
-        remarks = [*answer.get("notes", ()), error.message, error.suggestion]
-        return answer | {"success": False, "dialog": error.more["dialog"], "notes": remarks}
-    alive = session.bridge.is_alive(app)
-    note = "The element is gone or cannot be read. This is its last known state."
-    note = note if alive else f"{app.name} has ended."
-    return answer | {"notes": [*answer.get("notes", ()), note]}
+    if after is None:
+        gone = "The element is gone or cannot be read. This is its last known state."
+        note = gone if session.bridge.is_alive(app) else f"{app.name} has ended."
+        answer["notes"] = [*answer.get("notes", ()), note]
+    return answer
+
+
+def _wait_for_dialog(
+    session: UiSession, app: UiApp, end: float, fault: AppNotResponding
+) -> Mapping[str, Any]:
+    """Return what to say of an act that did not return in time: that a dialog is why, or nothing.
+
+    Raises:
+        AppNotResponding: The app shows none, and does not answer either.
+    """
+    while True:
+        if (error := modal_error(session.bridge, app)) is not None:
+            notes = [error.message, error.suggestion]
+            return {"success": False, "dialog": error.more["dialog"], "notes": notes}
+        try:
+            session.bridge.app_element(app, _LEAST)
+        except AppNotResponding:
+            if time.monotonic() > end:
+                raise fault from None
+        else:
+            return {"notes": ["The app took its time, so it is unknown what else it did."]}
 
 
 def _value_outcome(
-    app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
+    session: UiSession, app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
 ) -> dict[str, Any]:
     """Return what an answer says of a value that was set: whether it holds now, and what was."""
     notes: list[str] = []
     secret = holds_secret(node)
-    done = after is not None and (secret or is_same_value(value, after.value))
+    done = after is not None and (secret or _holds_value(session, value, after))
     if after is None:
         notes.append(
             "The element is gone or cannot be read, so it is unknown whether the value was set."
@@ -236,21 +259,37 @@ def _read_settled(
         while True:
             now = read_one(reader, node.handle, _STATE, seconds)
             pressed = now.role == "button" and "pressed" in now.states
-            late = value is not None and not is_same_value(value, now.value)
+            late = value is not None and not _holds_value(session, value, now)
             if not (pressed or late) or time.monotonic() > settled:
-                return now
+                # GTK 3 keeps the shell of what it destroyed: without any state.
+                return now if now.states or not node.states else None
             time.sleep(0.01)
-    except UiFault:
+    except ElementGone:
         return None
 
 
 def is_same_value(wanted: str | float | bool, got: Scalar) -> bool:
     """Say whether a value that was read back is the one that was set."""
     if isinstance(wanted, bool) or isinstance(got, bool):
-        return wanted is got
-    if isinstance(wanted, str) or isinstance(got, str):
-        return str(wanted).strip() == str(got).strip()
-    return got is not None and math.isclose(wanted, got, rel_tol=1e-6, abs_tol=1e-6)
+        return got in (0, 1) and bool(got) is wanted
+    if isinstance(wanted, str) and isinstance(got, str):
+        return wanted.strip() == got.strip()
+    with suppress(TypeError, ValueError):
+        return math.isclose(
+            float(wanted), float(math.nan if got is None else got), rel_tol=1e-6, abs_tol=1e-6
+        )
+    return False
+
+
+def _holds_value(session: UiSession, wanted: str | float | bool, node: UiNode) -> bool:
+    """Say whether an element holds what was set; of a text a node has but what is shown of it."""
+    if is_same_value(wanted, node.value):
+        return True
+    if not isinstance(wanted, str):
+        return False
+    with suppress(UiFault):
+        return session.bridge.full_text(node.handle, _LEAST) == wanted
+    return False
 
 
 def check_action(node: UiNode, action: str, asked: str = "") -> None:
@@ -279,7 +318,8 @@ def describe_element(element: ElementFound, app: UiApp) -> str:
     node = element.node
     name = f" {quote_text(node.title, 60)}" if node.title else f" at {element.path[-80:]}"
     place = f"window {quote_text(element.window.title, 60)} of " if len(element.way) > 1 else ""
-    row = f"the row {quote_text(' '.join(element.row), 80)}, " if element.row else ""
+    texts = " ".join(element.row.texts) if element.row else ""
+    row = f"the row {quote_text(texts, 80)}, " if texts else ""
     return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 

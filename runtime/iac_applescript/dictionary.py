@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import SetupError, ToolError, near_text, quote_text
+from iac_base.errors import NextCall, SetupError, ToolError, near_text, quote_text
 from iac_base.files import data_folder
 from iac_base.text import clean_text
 from iac_base.words import fold_name
@@ -72,7 +72,9 @@ def dictionary_page(
     if not shown:
         near = near_text(term, [*tables.classes, *tables.enums, *_app_commands(tables)])
         message = f"{tables.app.name} has no term {quote_text(term)}."
-        raise ToolError("NOT_FOUND", message, near, app=tables.app.name)
+        error = ToolError("NOT_FOUND", message, near, app=tables.app.name)
+        error.next = NextCall("get_app_dictionary", {"app": tables.app.name})
+        raise error
     return _select_page("term", shown, page)
 
 

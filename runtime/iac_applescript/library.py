@@ -29,7 +29,7 @@ from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request
 from iac_runtime.search.ranking import area_scores, is_served
 from iac_runtime.toolkit import Catalogue, check_own
-from iac_runtime.tools.own import CALL_TOOLS
+from iac_runtime.tools.own import call_tool_for
 
 SHIPPED: Final = Path(__file__).parent / "scripts"
 LARGEST: Final = 512 * 1024
@@ -331,12 +331,10 @@ class _ScriptIndex(NamedTuple):
 
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
-    known = catalogue.find_app(app) if app else None
+    known = catalogue.named_app(app) if app else None
     hits = find_scripts(query, known.name if known else app, 1)
-    rows = [
-        saved_script_call(row, shared_analyzer(catalogue)) for row in hits if row.score >= _SURELY
-    ]
-    return [{**row, "call_with": CALL_TOOLS[row["level"]]} for row in rows]
+    analyser = shared_analyzer(catalogue)
+    return [saved_script_call(row, analyser) for row in hits if row.score >= _SURELY]
 
 
 def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
@@ -344,11 +342,13 @@ def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str,
     row = match.script
     call = {"saved": row.name, **({"arguments": row.example_arguments()} if row.parameters else {})}
     analysed = analyser.analyze_script(row.script, row.language)
+    acts = any(effect.verb != "read" for effect in analysed.effects)
     return {
         "saved": row.name,
         "purpose": row.purpose,
         "apps": list(row.apps),
         "level": analysed.level,
+        "call_with": call_tool_for(analysed.level, acts=acts),
         "call": {"name": "execute_applescript", "arguments": call},
     }
 

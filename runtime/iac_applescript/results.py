@@ -59,14 +59,13 @@ def success_result(data: Result) -> Result:
 
 
 def failure_result(error: ToolError, failure: ScriptFailure | None = None) -> Result:
-    facts = {
-        key: value
-        for key, value in error.facts().items()
-        if key in ("type", "message", "suggestion", "number", "original")
-    }
+    told = error.facts()
+    named = ("type", "message", "suggestion", "number", "original")
+    facts = {key: value for key, value in told.items() if key in named}
     if failure is not None:
         facts |= explanation_fields(failure)
-    return {"success": False, "data": {}, "error": clean_value(facts)}
+    then = {"next": told["next"]} if "next" in told else {}
+    return {"success": False, "data": {}, "error": clean_value(facts), **then}
 
 
 def explanation_fields(failure: ScriptFailure) -> Result:

@@ -6,7 +6,7 @@ Planning a call starts nothing: it says what the call needs, so that a gate can 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason
@@ -17,6 +17,7 @@ from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
 from iac_base.errors import (
     Cancellation,
+    NextCall,
     SetupError,
     ToolError,
     near_text,
@@ -45,6 +46,9 @@ from iac_runtime.toolkit import (
     ToolResult,
     clean_result,
 )
+
+DEFAULT_TIMEOUT: Final = 30.0
+"""Seconds of a script whose call names none."""
 
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"
@@ -150,6 +154,9 @@ class ScriptToolset:
         try:
             return success_result(work(self, given, run))
         except ScriptError as stopped:
+            if stopped.error.type == "STALE":
+                # Nothing was sent: what it does is looked at and asked about again.
+                raise stopped.error from None
             return failure_result(stopped.error, stopped.failure)
         except ToolError as error:
             return failure_result(error)
@@ -169,11 +176,13 @@ class ScriptToolset:
         Raises:
             ToolError: There is none; the nearest apps are named.
         """
-        row = self.catalogue.find_app(app)
+        row = self.catalogue.named_app(app)
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
             message = f"IAC knows no dictionary for {quote_text(app)}."
-            raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
+            error = ToolError("APP_NOT_FOUND", message, near_text(app, names))
+            error.next = NextCall("list_scriptable_apps")
+            raise error
         return self.catalogue.load_tables(row)
 
     def app_bundle_id(self, app: str) -> str:

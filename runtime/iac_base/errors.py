@@ -138,8 +138,8 @@ class InvalidParameterError(ToolError):
 
     Attributes:
         said: A word of the arguments that nothing has; empty where it is not one word.
-        near: The `known` words that can be meant by it, best first: the suggestion, if none is
-            given; or all that it can mean (`meanings`).
+        near: The `known` words that can be meant by it, best first, for the suggestion names more
+            that look alike; or all that it can mean (`meanings`).
         give: Arguments that would do, to be given instead or too.
         key: The argument that is wrong, where that is known.
         ambiguous: Whether it can mean several things, so that only the caller knows.
@@ -159,7 +159,7 @@ class InvalidParameterError(ToolError):
         names, meant = list(known), list(meanings)
         super().__init__("INVALID_PARAMETER", message, suggestion or near_text(said, names))
         self.said = said
-        self.near = meant or (nearest_names(said, names) if said else [])
+        self.near = meant or (nearest_names(said, names, likeness=0.7) if said else [])
         self.give = dict(give or {})
         self.key = key
         self.ambiguous = len(meant) > 1
@@ -248,7 +248,9 @@ def is_synonym(said: str, name: str) -> bool:
     return any(word in table.get(part, ()) for part in (fold_name(name), *split_name(name)))
 
 
-def nearest_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+def nearest_names(
+    name: str, names: Iterable[str], count: int = 3, *, likeness: float = 0.5
+) -> list[str]:
     """Return the `names` most like `name`, best first, compared without case and punctuation.
 
     A slip comes before another word for the same, and that before what only looks alike.
@@ -259,10 +261,10 @@ def nearest_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     wanted = fold_name(name)[:200]
     if not wanted:
         return []
-    slips = difflib.get_close_matches(wanted, list(folded), count, 0.8)
+    slips = difflib.get_close_matches(wanted, list(folded), count, max(0.8, likeness))
     meant = sorted((key for key in folded if is_synonym(name, folded[key])), key=len)
-    close = difflib.get_close_matches(wanted, list(folded), count, 0.5)
-    if not (slips or meant or close):
+    close = difflib.get_close_matches(wanted, list(folded), count, likeness)
+    if not (slips or meant or close) and likeness <= 0.5:
         close = [key for key in folded if wanted in key or (len(key) > 3 and key in wanted)]
     return [folded[key] for key in dict.fromkeys((*slips, *meant, *close))][:count]
 

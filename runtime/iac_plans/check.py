@@ -5,6 +5,7 @@ catalogue, the committed and the user's own. What it finds is told in one line e
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -19,7 +20,8 @@ from iac_runtime.tools.lock import damaged_file_error, read_part
 MOST: Final = 20_000
 """Characters of a program."""
 
-PRELUDE: Final = "from datetime import date, datetime, timedelta, timezone"
+_GIVEN: Final = ("date", "datetime", "timedelta", "timezone")
+PRELUDE: Final = f"from datetime import {', '.join(_GIVEN)}"
 """What every program has beside the language and the tools."""
 
 _HEAD: Final = (
@@ -42,6 +44,7 @@ _IMPORTS: Final = ("datetime", "json", "math", "re", "typing")
 """Modules of the language that a plan may import: they reckon, and reach nothing."""
 
 _NOT_IMPORTED: Final = f"a plan imports nothing but {', '.join(_IMPORTS)}; the apps are there"
+_READS: Final = ("get", "list", "count")
 _SHOWN: Final = 10
 _LONGEST: Final = 240
 
@@ -78,7 +81,7 @@ def read_program(program: str, catalogue: Catalogue) -> ProgramUsage:
         reason = getattr(error, "msg", "") or "it is nested too deeply"
         raise program_error([f"line {line}: {reason}"]) from None
     try:
-        faults = list(_find_faults(tree))
+        faults = [*_find_faults(tree), *_find_unknown_apps(tree, catalogue)]
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     except RecursionError:
         raise program_error(["it is nested too deeply"]) from None
@@ -118,12 +121,36 @@ def _find_faults(tree: ast.AST) -> Iterator[str]:
             and isinstance(node.value, ast.Name)
             and node.value.id == "datetime"
             and "datetime" not in modules
-            and node.attr in ("date", "datetime", "timedelta", "timezone")
+            and node.attr in _GIVEN
             and not isinstance(getattr(node, "ctx", None), ast.Store)
         ):
             fault = f"write {node.attr}, not datetime.{node.attr}"
         if fault:
             yield f"line {getattr(node, 'lineno', 1)}: {fault}"
+
+
+def _find_unknown_apps(tree: ast.AST, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the apps that a program calls by another name than plans use, or that have no tools."""
+    bound = {*dir(builtins), *_GIVEN}
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name)
+            ):
+                bound.add(name)
+            case ast.alias(asname=str(name)) | ast.alias(name=name):
+                bound.add(name)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in catalogue.tools:
+                row = catalogue.tools[name]
+                yield f"line {node.lineno}: write {row.module}.{row.function}, not {name}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if (
+                name not in catalogue.apps and name not in bound
+            ):
+                app = catalogue.named_app(name)
+                way = f"write {app.key}, not {name}" if app else f"no app with tools is {name}"
+                yield f"line {node.lineno}: {way}"
 
 
 def program_error(faults: list[str]) -> InvalidParameterError:
@@ -195,11 +222,24 @@ def _describe_errors(errors: list[tuple[int, str]], program: str, used: ProgramU
         meant = next((word for word in unknown if nearest_names(word, known)), "")
         if "Literal[" in message and meant:
             return f'"{meant}" is not a name here. {near_text(meant, known)}'
+        if member := _MEMBER.search(message):
+            names = [name for key, name in _defined_names(used) if key == member[1]]
+            return f"{member[1]} has no {member[2]}. {near_text(member[2], names)}"
+        if row := _ROW_MEMBER.search(message):
+            return f'A row is a dictionary: write ["{row[1]}"], not .{row[1]}'
         for needless in ("`", "bound method ", "<module '", "'>"):
             message = message.replace(needless, "")
         return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
     return [f"line {line}: {simplify_message(text, lines[line - 1])}" for line, text in errors]
+
+
+_MEMBER: Final = re.compile(r"Module `(\w+)` has no member `(\w+)`")
+_ROW_MEMBER: Final = re.compile(r"type `Mapping\[.*` has no attribute `(\w+)`")
+
+
+def _defined_names(used: ProgramUsage) -> Iterator[tuple[str, str]]:
+    return ((key, name) for key, names in used.functions.items() for name in names)
 
 
 def _quoted_parts(text: str) -> list[str]:
@@ -232,6 +272,14 @@ def _render_stub(parts: Mapping[str, str], functions: Mapping[str, str]) -> str:
     return "\n".join((_HEAD, *names, *(parts[name] for name in functions if name in parts)))
 
 
+def _let_stand_in_order(name: str, given: ast.arguments) -> None:
+    """Let a call give in order what it needs, and of a read all: none of a write may be misread."""
+    while given.kwonlyargs and (name in _READS or given.kw_defaults[0] is None):
+        given.args.append(given.kwonlyargs.pop(0))
+        if (default := given.kw_defaults.pop(0)) is not None:
+            given.defaults.append(default)
+
+
 def _module_parts(folder: Path, key: str) -> Mapping[str, str]:
     # What is built anew is read anew.
     return _parse_module(folder / f"{key}.py", (folder / "catalogue.json").stat().st_mtime_ns)
@@ -253,5 +301,6 @@ def _parse_module(path: Path, _built: int) -> Mapping[str, str]:
                 parts[name] = ast.unparse(node)
             case ast.FunctionDef(name=name, args=given, returns=returns):
                 answers = ast.unparse(returns) if returns else "Any"
+                _let_stand_in_order(name, given)
                 parts[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
     return parts

@@ -215,6 +215,7 @@ def _program_failure(
 
 _WAYS: Final[Mapping[str, str]] = {
     "argument must be str": "Dates in rows are datetime objects: use them as they are.",
+    "is not an iterator": "Take the first of a list with [0], as in [row for row in rows][0].",
     "'datetime.datetime' and 'datetime.datetime'": (
         "Dates in rows have a time zone: compare them with datetime.now().astimezone()."
     ),

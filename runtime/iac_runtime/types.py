@@ -13,6 +13,7 @@ are those of real dictionaries and Apple's intrinsic ones (docs/dictionaries.md,
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -55,6 +56,7 @@ class DataType(NamedTuple):
             answered; as `annotation`, and as the first of them, where a row does not say.
         words: What to call a value of it in a sentence.
         example: A value that is read wherever the type is; None where that depends on the app.
+        examples: What people write for what is called so, or has a word so.
         hint: What to say of how it is written; empty where the schema says it all.
         spellings: What dictionaries call it besides, in lower case.
         codes: The four-character codes that mean it.
@@ -68,6 +70,7 @@ class DataType(NamedTuple):
     object_answer: str = "str"
     words: str = ""
     example: Any = None
+    examples: Mapping[str, Any] = {}
     hint: str = ""
     spellings: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
@@ -119,6 +122,21 @@ class Alternative(NamedTuple):
 
 
 ANY: Final = (Alternative("any"),)
+
+
+def example_value(kind: str, *names: str) -> Any:
+    """Return a value of a plain type, as people write it for what has one of these names.
+
+    A name counts before the words of all; None where the value depends on the app.
+    """
+    row = find_type(kind)
+    if row is None:
+        return None
+    plain = [name.replace("_", " ").lower() for name in names]
+    words = chain.from_iterable(reversed(name.split()) for name in plain)
+    told = (row.examples[one] for one in (*plain, *words) if one in row.examples)
+    return next(told, row.example)
+
 
 HTML_TEXT: Final = "HTML text"
 """The type of a text that an app keeps as HTML, which only a quirk can say."""

@@ -37,6 +37,7 @@ LOOSE: Final[Mapping[str, str]] = {
     "unreached": "a rule or turn that no prompt reaches",
     "unjudged": "an expectation of a call that is never made",
     "unstarted": "a server that does not start",
+    "protocol": "a server that breaks the protocol",
     "unchecked": "a step of real calls without any expectation",
     "error": "an error that no `is_error` of its call expects",
 }
@@ -85,6 +86,10 @@ class RunChecks:
     def unstarted_server(self, line: int, why: str, server: Any) -> Iterator[Violation]:
         """Judge a server that cannot be used from the beginning."""
         yield from self._unless_allowed("unstarted", line, why, server)
+
+    def broken_protocol(self, line: int, fault: str, server: Any) -> Iterator[Violation]:
+        """Judge a message or the end of a server."""
+        yield from self._unless_allowed("protocol", line, fault, server)
 
     def remaining_violations(self, conversation: Conversation) -> Iterator[Violation]:
         """Judge what is left when the last prompt was answered."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -20,10 +21,13 @@ import click
 
 from iac_base.commands import CommandGroup
 from iac_base.errors import DISTRIBUTION
+from iac_scenario.audit import audit_servers, fuzz_servers, lint_scenario
+from iac_scenario.audit_report import REPORTS, AuditCheck
 from iac_scenario.bootstrap import first_scenario, parse_server, server_files
 from iac_scenario.checks import LOOSE, exit_status, static_problems
 from iac_scenario.contract import compare_contracts, read_contracts
 from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
+from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
     MODES,
@@ -32,6 +36,7 @@ from iac_scenario.model import (
     PlayError,
     ScenarioError,
     ScenarioScript,
+    StdioServer,
 )
 from iac_scenario.output import (
     FORMATS,
@@ -388,6 +393,75 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
         click.echo(change)
         status = status or int(change.breaks and not update)
     sys.exit(status)
+
+
+def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a report."""
+    forms = click.Choice([*REPORTS])
+    command = click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")(command)
+    flag = "--output-format"
+    return click.option(flag, "form", type=forms, default="table", show_default=True)(command)
+
+
+def _server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command servers: of a file, or one that its words name."""
+    return MCP_CONFIG(click.argument("server", nargs=-1, type=click.UNPROCESSED)(command))
+
+
+def _named_servers(mcp_config: Path | None, server: tuple[str, ...]) -> dict[str, StdioServer]:
+    named = read_config(mcp_config) if mcp_config is not None else {}
+    named |= [parse_server(server)] if server else []
+    if not named:
+        raise click.UsageError("Name a server, or a file of servers with --mcp-config.")
+    return {name: expand_variables(one, {}) for name, one in named.items()}
+
+
+def _print_checks(checks: Sequence[AuditCheck], form: str, *, strict: bool) -> NoReturn:
+    click.echo(REPORTS[form](checks))
+    sys.exit(int(any(one.fault and (strict or one.level == "error") for one in checks)))
+
+
+@cli.command()
+@_server_options
+@_report_options
+def audit(mcp_config: Path | None, server: tuple[str, ...], form: str, strict: bool) -> None:
+    """Check what SERVER, a command or a URL, lists, and how it speaks.
+
+    The rules are those of the specification, of clients, of Anthropic's directory, and advice. No
+    tool is called. Exits with 1 for an error.
+    """
+    servers = _named_servers(mcp_config, server)
+    _print_checks(anyio.run(audit_servers, servers), form, strict=strict)
+
+
+@cli.command()
+@_server_options
+@click.option("--calls", type=click.IntRange(1), default=200, show_default=True, help="At most.")
+@click.option("--destructive", is_flag=True, help="Call tools too that may change something.")
+@_report_options
+def fuzz(
+    mcp_config: Path | None,
+    server: tuple[str, ...],
+    calls: int,
+    destructive: bool,
+    form: str,
+    strict: bool,
+) -> None:
+    """Call tools of SERVER with arguments that do not fit their schemas, which it must refuse.
+
+    Only tools that say that they only read are called.
+    """
+    servers = _named_servers(mcp_config, server)
+    run_fuzz = partial(fuzz_servers, servers, calls, destructive=destructive)
+    _print_checks(anyio.run(run_fuzz), form, strict=strict)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=FOUND_FILE)
+@_report_options
+def lint(files: tuple[Path, ...], form: str, strict: bool) -> None:
+    """Check how scenario files are written, without playing them or starting a server."""
+    _print_checks([one for file in files for one in lint_scenario(file)], form, strict=strict)
 
 
 @cli.command(hidden=True)

@@ -50,6 +50,8 @@ class ClientAnswers:
     """Whether any call answers sampling; servers are told of a model only then."""
     refuses: bool = False
     """Whether arguments that do not fit are answered here, and not sent."""
+    forgives: bool = False
+    """Whether a server that breaks the protocol is used all the same."""
 
 
 def client_answers(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
@@ -62,6 +64,7 @@ def client_answers(scenario: ScenarioScript, places: Mapping[str, Any]) -> Clien
         scenario.execution.log_level,
         samples=any(call.sampling for call in scenario_calls(scenario)),
         refuses=scenario.execution.validate == "client",
+        forgives="protocol" in scenario.allowed,
     )
 
 

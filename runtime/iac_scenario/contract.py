@@ -17,19 +17,13 @@ from iac_scenario.mcp_servers import (
     read_config,
 )
 from iac_scenario.model import PlayError
+from iac_scenario.protocol_checks import LISTINGS
 from iac_scenario.schema import resolve_timeouts
 
 if TYPE_CHECKING:
     from mcp import Client
 
-_KINDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    "tools": ("tools/list", "tools", "tools", "name"),
-    "prompts": ("prompts/list", "prompts", "prompts", "name"),
-    "resources": ("resources/list", "resources", "resources", "uri"),
-    "templates": ("resources/templates/list", "resourceTemplates", "resources", "uriTemplate"),
-}
-"""Kind to the request, the field of its result, the capability that it needs, and the key."""
-_EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
+EVERYTHING: Final = ClientAnswers("auto", roots=("/",), samples=True)
 """Some servers list a tool only for clients that can answer it."""
 _PASSED: Final = ("icons", "_meta", "size")
 _BROADER: Final[Mapping[str, tuple[str, ...]]] = {"number": ("integer",)}
@@ -46,13 +40,14 @@ class ContractChange(NamedTuple):
         return f"{'BREAKS ' if self.breaks else ''}{self.where}: {self.text}"
 
 
-async def _read_contract(client: "Client") -> dict[str, Any]:
+async def read_contract(client: "Client") -> dict[str, Any]:
+    """Return what one server offers. Raises PlayError."""
     from mcp.shared.exceptions import MCPError
     from mcp_types import METHOD_NOT_FOUND
 
     capabilities = client.server_capabilities.model_dump(exclude_none=True)
     contract: dict[str, Any] = {}
-    for kind, (method, field, capability, key) in _KINDS.items():
+    for kind, (method, field, capability, key) in LISTINGS.items():
         if capability in capabilities or kind == "tools":
             try:
                 entries = await list_all_entries(client, method, field)
@@ -71,9 +66,9 @@ async def _read_contract(client: "Client") -> dict[str, Any]:
 async def read_contracts(config: Path) -> dict[str, Any]:
     """Return what the servers of a configuration offer. Raises PlayError."""
     servers = {name: expand_variables(server, {}) for name, server in read_config(config).items()}
-    async with connect_servers(servers, _EVERYTHING, resolve_timeouts({}, {})) as real:
+    async with connect_servers(servers, EVERYTHING, resolve_timeouts({}, {})) as real:
         clients = sorted(real.connected_clients().items())
-        return {name: await _read_contract(client) for name, client in clients}
+        return {name: await read_contract(client) for name, client in clients}
 
 
 def compare_contracts(
@@ -97,7 +92,7 @@ def contract_changes(
 ) -> Iterator[ContractChange]:
     """Yield what changed from one contract to another, the order of their servers."""
     for server in before.keys() | after.keys():
-        for kind in _KINDS:
+        for kind in LISTINGS:
             old, new = (side.get(server, {}).get(kind, {}) for side in (before, after))
             for name in sorted(old.keys() | new.keys()):
                 where = f"{server} {kind.removesuffix('s')} {name}"

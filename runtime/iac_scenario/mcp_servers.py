@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -30,9 +30,11 @@ from iac_scenario.client_callbacks import (
 )
 from iac_scenario.matching import VARIABLE, schema_validator, schema_violation
 from iac_scenario.model import CallError, PlayError, StdioServer, ToolCall, public_name
+from iac_scenario.protocol_checks import MAX_PAGES, ProtocolChecker
 from iac_scenario.reader import build_servers
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, text_result
 from iac_scenario.schema import check_document, format_field_path
+from iac_scenario.transports import open_http, open_stdio
 
 if TYPE_CHECKING:
     import mcp_types
@@ -115,7 +117,6 @@ def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioSer
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
-_PAGES: Final = 1000
 
 
 # The SDK warns of each call of a tool that is not listed; a scenario says what it expects itself.
@@ -152,6 +153,10 @@ class ServerConnection:
         self._log_level = answering.log_level
         self._start = timeouts["mcp_start_timeout_ms"] / 1000
         self._call = timeouts["mcp_timeout_ms"] / 1000
+        self._stopping = timeouts["mcp_stop_timeout_ms"] / 1000
+        self._forgives = answering.forgives or "protocol" in server.allowed
+        self._told = 0
+        self.checker = ProtocolChecker()
         self._stop = anyio.Event()
         self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
 
@@ -173,7 +178,9 @@ class ServerConnection:
                 self.failure = f"did not start within {self._start:g} s"
         # Whatever a foreign server provokes is that server's failure, never the run's.
         except Exception as error:
-            self.failure = self.failure or f"cannot be used: {_innermost_message(error)}"
+            self.failure = (
+                self.failure or f"cannot be used: {_innermost_message(error, self.checker.errors)}"
+            )
         finally:
             self.client = None
             self.ready.set()
@@ -182,8 +189,21 @@ class ServerConnection:
         """Let the server end."""
         self._stop.set()
 
+    @property
+    def is_faulty(self) -> bool:
+        """Whether it broke the protocol, and nobody forgives that."""
+        return bool(self.checker.faults) and not self._forgives
+
+    def take_faults(self) -> list[str]:
+        """Return the faults of the protocol that were not taken yet, unless they are forgiven."""
+        new = [] if self._forgives else self.checker.faults[self._told :]
+        self._told += len(new)
+        return [f"The server {self.name} breaks the protocol: {fault}" for fault in new]
+
     def failure_message(self) -> str:
         """Return why it cannot be used, with the last lines that it wrote to standard error."""
+        if self.is_faulty:
+            return f"The server {self.name} breaks the protocol: {self.checker.faults[0]}"
         line = f"The server {self.name} {self.failure or 'ended during the session'}."
         self._errors.seek(0)
         written = "".join(deque(self._errors, _TAIL)).strip()
@@ -195,18 +215,15 @@ class ServerConnection:
 
     def _open_client(self) -> "Client":
         from mcp import Client
-        from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        options = {**self.side.client_options(), "read_timeout_seconds": self._call}
+        forgives = self._forgives
         if self._server.url:
-            return Client(_open_http_streams(self._server), **options)
-        parameters = StdioServerParameters(
-            command=self._server.command,
-            args=list(self._server.args),
-            env=dict(self._server.env),
-            cwd=self._server.cwd,
-        )
-        return Client(stdio_client(parameters, errlog=self._errors), **options)  # type: ignore[arg-type]
+            streams = open_http(self._server, self.checker, forgives=forgives)
+        else:
+            streams = open_stdio(
+                self._server, self.checker, self._errors, self._stopping, forgives=forgives
+            )
+        return Client(streams, **self.side.client_options(), read_timeout_seconds=self._call)
 
     async def _ask_for_logs(self, client: "Client") -> None:
         """Say in the old era from which level on; in the new one each request says it."""
@@ -215,23 +232,11 @@ class ServerConnection:
             await send_request(client, "logging/setLevel", params, None)
 
 
-@asynccontextmanager
-async def _open_http_streams(server: StdioServer) -> AsyncIterator[Any]:
-    from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
-
-    async with (
-        create_mcp_http_client(headers=dict(server.headers)) as http,
-        streamable_http_client(server.url, http_client=http) as streams,
-    ):
-        yield streams
-
-
 async def list_all_entries(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
     """Return the entries of a list of the server, of all its pages."""
     entries: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
-    for _ in range(_PAGES):
+    for _ in range(MAX_PAGES + 1):
         page = (await send_request(client, method, params, None)).structured
         entries += page.get(field, ())
         params = {"cursor": page.get("nextCursor")}
@@ -243,7 +248,7 @@ async def list_all_entries(client: "Client", method: str, field: str) -> list[di
 async def _list_tools(client: "Client") -> dict[str, ListedTool]:
     tools: dict[str, ListedTool] = {}
     cursor: str | None = None
-    for _ in range(_PAGES):
+    for _ in range(MAX_PAGES + 1):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             reads = tool.annotations is not None and tool.annotations.read_only_hint is True
@@ -254,9 +259,14 @@ async def _list_tools(client: "Client") -> dict[str, ListedTool]:
     return tools
 
 
-def _innermost_message(error: BaseException) -> str:
+def _innermost_message(error: BaseException, own: Set[tuple[int, str]]) -> str:
+    """Return what went wrong; an error that is the server's `own` keeps its code."""
+    from mcp.shared.exceptions import MCPError
+
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, MCPError) and (error.code, error.error.message) in own:
+        return protocol_error(error.error).text
     if isinstance(error, OSError) and error.strerror:
         name = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{name}"
@@ -299,9 +309,24 @@ class McpExecutor:
             return tool
         return f"{session.prefix}{public_name(name)}"
 
+    def take_faults(self) -> Iterator[tuple[str, str]]:
+        """Yield the servers and their faults of the protocol that were not taken yet."""
+        for name, session in self._sessions.items():
+            for fault in session.take_faults():
+                yield name, fault
+
+    def protocol_checkers(self) -> dict[str, ProtocolChecker]:
+        """Return what is known of each connection, also when it is over."""
+        return {name: session.checker for name, session in self._sessions.items()}
+
+    def has_ended(self, server: str) -> bool:
+        """Whether a server is of no use any more."""
+        session = self._sessions[server]
+        return session.checker.has_ended or session.is_faulty
+
     def failed_servers(self) -> dict[str, str]:
-        """Return the servers that cannot be used, and why."""
-        broken = (each for each in self._sessions.values() if each.failure)
+        """Return the servers that cannot be used though they keep to the protocol, and why."""
+        broken = (each for each in self._sessions.values() if each.failure and not each.is_faulty)
         return {each.name: each.failure_message() for each in broken}
 
     def listing_mismatch(self, call: ToolCall) -> str:
@@ -341,10 +366,12 @@ class McpExecutor:
             outcome = replace(outcome, note=f"{call.tool}: {note}")
         return await session.side.with_notifications(call, outcome, self._late)
 
-    def connected_clients(self) -> "dict[str, Client]":
-        """Return the clients of all servers. Raises PlayError for one that cannot be used."""
+    def connected_clients(self, *, but: Container[str] = ()) -> "dict[str, Client]":
+        """Return the clients of servers. Raises PlayError for one that cannot be used."""
         clients = {}
         for name, session in self._sessions.items():
+            if name in but:
+                continue
             if session.client is None:
                 raise PlayError(session.failure_message())
             clients[name] = session.client
@@ -379,6 +406,9 @@ class McpExecutor:
             else:
                 return await send_request(client, call.request, call.input, heard)
         except MCPError as error:
+            # The server's own errors may have the codes that the SDK takes for these two.
+            if (error.code, error.error.message) in session.checker.errors:
+                return protocol_error(error.error)
             if error.code == types.REQUEST_TIMEOUT:
                 limit = f"{self._timeout_ms:,} ms"
                 text = f"{name}: the server {session.name} did not answer within {limit}."

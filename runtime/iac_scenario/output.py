@@ -337,19 +337,21 @@ def junit_report(records: Iterable[RunRecorder]) -> str:
         failed, count, before = 0, 0, 0.0
         for prompt, events in record.prompt_events():
             took, before = events[-1][0] - before, events[-1][0]
-            name = _xml_text(prompt or "the whole scenario")
+            name = printable_xml(prompt or "the whole scenario")
             facts = {"classname": record.name, "name": name, "time": f"{took:.3f}"}
             case = ElementTree.SubElement(suite, "testcase", facts)
             failures = [line for _, event in events for line in failure_lines(event)]
             count, failed = count + 1, failed + bool(failures)
             if failures:
-                failure = ElementTree.SubElement(case, "failure", message=_xml_text(failures[0]))
-                failure.text = _xml_text("\n".join(failures))
+                failure = ElementTree.SubElement(
+                    case, "failure", message=printable_xml(failures[0])
+                )
+                failure.text = printable_xml("\n".join(failures))
         suite.attrib |= {"tests": str(count), "failures": str(failed), "time": f"{before:.3f}"}
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, "unicode") + "\n"
 
 
-def _xml_text(text: str) -> str:
+def printable_xml(text: str) -> str:
     """Return a text without the characters that XML cannot hold."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)
 

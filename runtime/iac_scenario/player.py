@@ -100,6 +100,11 @@ async def play_scenario(
             raised = error
     if raised is not None:
         raise raised
+    for violation in stage.protocol_violations():
+        take(violation)
+    for name, checker in stage.real.protocol_checkers().items() if stage.real is not None else ():
+        for note in checker.notes:
+            take(NoteEvent(f"The server {name} {note}."))
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:
@@ -165,7 +170,8 @@ async def inspect_scenario(
                 continue
             if mismatch := stage.real.listing_mismatch(call):
                 problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, mismatch))
-    return problems
+    faults = stage.protocol_violations()
+    return problems + [ScenarioProblem(each.file, each.line, "", each.text) for each in faults]
 
 
 @asynccontextmanager

@@ -87,9 +87,16 @@ class RunState:
 
     def startup_violations(self) -> Iterator[Violation]:
         """Yield what is wrong before the first prompt."""
+        yield from self.protocol_violations()
         for name, why in (self.real.failed_servers() if self.real is not None else {}).items():
             server = self.scenario.servers.get(name) or StdioServer("")
             yield from self.verdict.unstarted_server(server.line, why, server)
+
+    def protocol_violations(self) -> Iterator[Violation]:
+        """Yield what servers did against the protocol since this was asked last."""
+        for name, fault in self.real.take_faults() if self.real is not None else ():
+            server = self.scenario.servers.get(name) or StdioServer("")
+            yield from self.verdict.broken_protocol(server.line, fault, server)
 
     async def answer_prompt(
         self, step: NextReply, prompt: str, number: int
@@ -141,7 +148,9 @@ class RunState:
             if outcome.note:
                 yield NoteEvent(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
             scripted = self._is_scripted(call)
-            for event in self.verdict.check_result(written, outcome, scripted=scripted):
+            errors = [*self.verdict.check_result(written, outcome, scripted=scripted)]
+            # An error that comes of a fault is the fault's; it is told once.
+            for event in [*self.protocol_violations()] or errors:
                 yield event
 
     def _is_scripted(self, call: ToolCall) -> bool:

@@ -22,6 +22,7 @@ from pathlib import Path
 from iac_base import files
 from iac_base.errors import SetupError
 from iac_runtime.tools.catalogue import Catalogue, shipped_folder
+from iac_runtime.tools.lock import leave_out
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.errors import StateError
@@ -49,17 +50,18 @@ def main() -> int:
 def load_tables(folders: Sequence[Path]) -> list[Tables]:
     """Return the tables of every app in the output folders; an earlier one hides a later one's.
 
+    A module that cannot be used is left out, and a line of the log names it.
+
     Raises:
-        SetupError: A folder has no readable catalogue, or a module cannot be imported.
+        SetupError: A folder has no readable catalogue.
     """
     catalogue = Catalogue(folders)
     tables: list[Tables] = []
     for app in catalogue.dictionaries:
         try:
             tables.append(catalogue.load_tables(app))
-        except AttributeError as error:
-            path = app.folder / f"{app.key}.py"
-            raise SetupError(f"{path}: not a generated module: {error}") from None
+        except (SetupError, AttributeError) as error:
+            leave_out(app.folder, f"{app.key}.py", error)
     return tables
 
 

@@ -13,7 +13,6 @@ from ui_calls import perform, prepare
 from ui_user import User
 
 from iac_accessibility.model import AcceptedValue, ActionFailed
-from iac_base.errors import ToolError
 
 pytestmark = pytest.mark.process
 
@@ -68,6 +67,12 @@ def test_a_text_of_all_languages_is_exact_by_every_road(
             assert answer["new_value"].strip() == text.strip()
     finally:
         subprocess.run([*screen, "us"], check=True)
+
+
+@pytest.mark.parametrize("text", ["long " * 2_000, "hidden\u200b and\u00a0more", "\n\nfirst"])
+def test_a_text_that_stands_there_exactly_is_not_called_failed(hands: User, text: str) -> None:
+    answer = hands("set_value", element=at(hands, "Notes"), value=text)
+    assert answer["success"], answer
 
 
 def test_a_text_is_put_behind_what_is_there(hands: User) -> None:
@@ -213,17 +218,44 @@ def test_a_window_is_moved_and_sized(hands: User) -> None:
 
 
 def test_a_dialog_of_its_own_that_keeps_an_app_silent_is_named(hands: User) -> None:
-    button = at(hands, "Block")
-    arguments = {"element": button, "action": "press", "timeout": 1.5}
-    try:
-        answer = hands("perform_action", **arguments)
-    except ToolError as error:
-        # It was under way when the dialog opened.
-        assert error.facts()["reason"] == "app_modal"
-    else:
-        assert (answer["success"], answer["dialog"]) == (False, "Blocking")
+    arguments = {"element": at(hands, "Block"), "action": "press", "timeout": 1.5}
+    answer = hands("perform_action", **arguments)
+    assert (answer["success"], answer["dialog"]) == (False, "Blocking")
     facts = hands.fails("get_ui_tree", timeout=1)
     assert (facts["reason"], facts["dialog"]) == ("app_modal", "Blocking")
+
+
+def test_a_dialog_that_an_action_runs_is_closed_by_escape_and_the_app_answers(hands: User) -> None:
+    # What has read the whole tree was told of every key, and the app waited for its answer.
+    button = at(hands, "Block")
+    began = time.monotonic()
+    answer = hands("perform_action", element=button, action="press")
+    assert (answer["success"], answer["dialog"]) == (False, "Blocking")
+    assert "gone" not in answer["element_state"]
+    assert time.monotonic() - began < 3
+    hands("press_keys", keys=["Escape"])
+    says(hands, "escaped")
+    assert hands("click", element=button)["method"] == "pointer"
+    stack.wait_until(lambda: hands.sees("Wait?"), "the dialog")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("click_menu", {"menu_path": "Edit > Transform > Replace…"}),
+        ("click", {"title": "Replace…"}),
+    ],
+)
+def test_a_dialog_that_a_click_opens_can_be_worked_in(
+    hands: User, tool: str, arguments: dict[str, str]
+) -> None:
+    if "title" in arguments:
+        arguments = {"element": at(hands, arguments["title"])}
+    answer = hands(tool, **arguments)
+    assert (answer["success"], answer["method"]) == (True, "pointer")
+    stack.wait_until(lambda: hands.sees("Wait?"), "the dialog")
+    hands("click", element=at(hands, "OK"))
+    says(hands, "confirmed")
 
 
 def test_keys_close_a_dialog_that_a_click_opened(hands: User) -> None:

@@ -152,6 +152,9 @@ class Memory:
     def runs_input(self, app: UiApp) -> bool:
         return False
 
+    def answers_late(self, app: UiApp, timeout: float) -> bool:
+        return False
+
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         self.done.append(("focus", handle, None))
 

@@ -316,13 +316,13 @@ def test_what_is_not_installed_is_named_with_the_way_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def find(name: str) -> Any:
-        return None if name in ("jinja2", "black") else find_spec(name)
+        return None if name in ("anyascii", "black") else find_spec(name)
 
     monkeypatch.setattr(entry, "find_spec", find)
     with pytest.raises(SystemExit) as ended:
         entry.main()
     assert ended.value.code == (
-        "iac-gen needs jinja2, black, which are not installed."
+        "iac-gen needs anyascii, black, which are not installed."
         " Get them with: pip install 'iac-for-mac[gen]'"
     )
 

@@ -15,7 +15,6 @@ from making import imported, put, sdef
 from making import read as read_sdef
 from metadata import (
     ACTIONS,
-    DIARY,
     ENTRY,
     FILE,
     TEXT,
@@ -409,7 +408,12 @@ def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
     assert report.gone == ()
 
 
-def test_a_build_says_what_a_person_gains() -> None:
-    _, report = build_folder(BuildInputs([loaded(json.dumps(DIARY).encode())], standard(), []))
+@pytest.mark.parametrize(("actions", "gain"), [
+    ((), "13 actions, 2 usable as tools, 1 with text or Markdown"),
+    ((action("WriteIntent", parameter("body")),),
+     "1 action, 1 usable as a tool, 1 with text or Markdown"),
+])  # fmt: skip
+def test_a_build_says_what_a_person_gains(actions: tuple[Any, ...], gain: str) -> None:
+    _, report = build_folder(BuildInputs([loaded(content(*actions))], standard(), []))
     (app,) = report.apps
-    assert app.gain == "Diary: 13 actions, 2 usable as tools, 1 with text or Markdown"
+    assert app.gain == f"Diary: {gain}"

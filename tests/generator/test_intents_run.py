@@ -165,6 +165,20 @@ def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     assert "done" not in mac.state
 
 
+@pytest.mark.parametrize(("terms", "fits"), [
+    (["make", "entry"], True), (["entry.body"], False), (["set", "entry.body"], False),
+    (["delete", "entry"], False), (["make", "mood"], False), (["entry"], True),
+])  # fmt: skip
+def test_a_question_about_an_intent_tells_what_the_field_book_knows_of_it(
+    gate: Gate, folder: Path, terms: list[str], fits: bool
+) -> None:
+    row = {"id": "entries", "terms": terms, "act": "add an entry", "happens": "Its date is lost."}
+    (folder / "field.json").write_text(json.dumps({"field": {APP: {"question": [row]}}}))
+    asks = gate.call(Call("diary_intent_add_entry", BODY, Requester(ways=("client",))))
+    assert isinstance(asks, PendingCall)
+    assert ("Its date is lost." in asks.question.text) == fits
+
+
 def test_what_may_be_missing_is_passed_on_only_where_it_is_given(gate: Gate, mac: Mac) -> None:
     for more in ({"note": "x"}, {}, {"note": ""}, {"note": "x", "place": "y"}):
         called(gate, "diary_intent_add_entry", {**BODY, **more})

@@ -34,6 +34,9 @@ def reread(a: str) -> None:
 '''
 
 
+SHOWN = TOOL.replace('"text")})', '"text")}, example={"a": "b"})')
+
+
 def test_a_module_as_it_should_be_passes() -> None:
     assert list(verify_source(HEAD + TOOL)) == []
     assert list(verify_source(build(source())["diary.py"])) == []
@@ -105,15 +108,23 @@ def test_what_is_read_in_a_class_is_not_what_the_class_binds() -> None:
 IMPORTED = {
     "a: str)": "",
     "a: str, a: str)": "diary.py cannot be imported: SyntaxError: duplicate argument 'a'",
-    "b: str)": "reread cannot be called: TypeError: reread() got an unexpected keyword argument",
-    "reread: str, a: str = '')": "reread cannot be called: TypeError: reread() missing 1",
+    "b: str)": "reread arrives as something else when it is called",
+    "reread: str, a: str = '')": "reread arrives as something else when it is called",
     "a: str = ().real)": "diary.py cannot be imported: AttributeError: 'tuple' object has no",
 }
 
 
+def test_a_tool_is_called_with_its_own_example() -> None:
+    text = f"{HEAD}{SHOWN}SCHEMAS = {{'reread': ''}}\n"
+    examples = {"{}": "missing 1 required", '{"a": "b", "c": 1}': "arrives as something else"}
+    for example, said in examples.items():
+        (fault,) = prove_imports("diary", {"diary.py": text.replace('{"a": "b"}', example)})
+        assert said in fault.message
+
+
 @pytest.mark.parametrize(("end", "expected"), IMPORTED.items())
 def test_what_is_written_is_imported_and_called_before(end: str, expected: str) -> None:
-    text = f"{HEAD}{TOOL.replace('a: str)', end)}SCHEMAS = {{'reread': ''}}\n"
+    text = f"{HEAD}{SHOWN.replace('a: str)', end)}SCHEMAS = {{'reread': ''}}\n"
     faults = [one.message for one in prove_imports("diary", {"diary.py": text})]
     assert [one[: len(expected)] for one in faults] == [expected] * bool(expected)
 

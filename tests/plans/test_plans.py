@@ -28,7 +28,11 @@ FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True
 
 @pytest.mark.parametrize(("program", "says"), [
     ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
-    ("mail.lst()", "line 1: Module mail has no member lst"),
+    ("mail.lst()", "line 1: mail has no lst. Nearest: list"),
+    ('mail.list("message", of="inbox")[0].subject', r'line 1: .* write \["subject"\]'),
+    ('Mail.count("message")', "line 1: write mail, not Mail"),
+    ('mail_count("message")', "line 1: write mail.count, not mail_count"),
+    ('contacts.list("person")', "line 1: no app with tools is contacts"),
     ('mail.list("message", off=1)', "line 1: Argument off does not match"),
     ('x = 1\nmail.set("m", properties={"read staus": True})',
      "line 2: mail has no .*Nearest: read status"),
@@ -75,10 +79,20 @@ def test_what_goes_wrong_in_a_rehearsal_says_what_to_write(
 
 def test_a_call_of_the_wrong_form_is_shown_the_right_one(desk: Desk) -> None:
     with pytest.raises(InvalidParameterError) as caught:
-        desk.ask("run_plan", program='mail.count("message", "inbox")')
-    assert caught.value.suggestion == "Write mail.count(element=...); optional: of, where, timeout."
+        desk.ask("run_plan", program='mail.set("inbox.messages[0]", {"flagged status": True}, 5)')
+    form = "Write mail.set(target=..., properties=...); optional: timeout."
+    assert caught.value.suggestion == form
     assert caught.value.next is not None
-    assert caught.value.next.arguments == {"query": "mail_count"}
+    assert caught.value.next.arguments == {"query": "mail_set"}
+
+
+def test_a_read_takes_all_in_order_and_a_change_what_it_needs(desk: Desk) -> None:
+    by_name = 'mail.count("message", of="inbox", where={"read status": False})'
+    assert desk.plan('mail.count("message", "inbox", {"read status": False})') == desk.plan(by_name)
+    assert desk.plan('mail.set("inbox.messages[0]", {"flagged status": True})') is None
+    assert desk.read("mail_get", target="inbox.messages[0]", properties=["flagged status"]) == {
+        "flagged status": True
+    }
 
 
 def test_reading_asks_nothing_and_gives_back_the_result_alone(desk: Desk) -> None:

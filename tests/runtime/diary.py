@@ -37,7 +37,7 @@ ClassName = Literal["application", "day book", "entry", "journal", "picture"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
-        "as_": Param("as", "rtyp", "type"),
+        "as": Param("as", "rtyp", "type"),
     },
     result="any",
 )
@@ -174,7 +174,7 @@ def move(target: Ref, *, to: Ref) -> Ref:
     level="SAFE",
     params={
         "text": Param("", "----", "text"),
-        "in_": Param("in", "scop", "journal | file | text"),
+        "in": Param("in", "scop", "journal | file | text"),
         "mood": Param("with mood", "mood", "mood", "withMood"),
         "since": Param("since", "sinc", "date"),
         "limit": Param("limit", "limt", "integer"),
@@ -258,7 +258,7 @@ def entry_of_today() -> int:
     level="SAFE",
     params={"words": Param("words", "----", "text")},
     result="list of entry",
-    bind={"text": "$words", "in_": "today"},
+    bind={"text": "$words", "in": "today"},
 )
 def write_in(words: str) -> ListOf[Ref]:
     """Search the journal of today."""

@@ -49,7 +49,7 @@ MILK = 'notes["Milk"]'
     ("textedit quit", {}, "end", "", "quit TextEdit"),
     ("mail send", {"target": "outgoingMessages[0]"}, "send", "outgoing message outgoingMessages[0]",
      "send the outgoing message outgoingMessages[0] in Mail"),
-    ("safari do_javascript", {"in_": "documents[0]", "code": "x"}, "run", "",
+    ("safari do_javascript", {"in": "documents[0]", "code": "x"}, "run", "",
      "run JavaScript in a page in Safari"),
     ("system_events click", {"target": "menuBars[0]"}, "unknown", "menu bar menuBars[0]",
      "click the menu bar menuBars[0] as if you did on this Mac"),
@@ -68,7 +68,7 @@ def test_what_a_tool_does(
     ("safari set", {"target": "documents[0]", "properties": {"URL": "b.example/c"}},
      ["host b.example"]),
     ("standard_additions open_location", {"target": "c.example"}, ["host c.example"]),
-    ("textedit save", {"target": "documents[0]", "in_": "~/x"}, ["file /Users/me/x"]),
+    ("textedit save", {"target": "documents[0]", "in": "~/x"}, ["file /Users/me/x"]),
     ("mail make",
      {"element": "to recipient", "at": "outgoingMessages[0].toRecipients.end",
       "properties": {"address": "a@b.example"}}, ["recipient a@b.example"]),
@@ -114,7 +114,7 @@ def test_a_process_that_is_only_shown_may_be_any() -> None:
 
 
 @pytest.mark.parametrize(("tool", "arguments", "doubt"), [
-    ("safari do_javascript", {"in_": "documents[0]", "code": "x"}, "the code can reach any app"),
+    ("safari do_javascript", {"in": "documents[0]", "code": "x"}, "the code can reach any app"),
     ("standard_additions open_location", {"target": "https://a.example"},
      "the app that opens it is not known"),
 ])  # fmt: skip

@@ -37,7 +37,7 @@ PAGE = {"URL": "https://www.example.com/x"}
     ("finder make", {"element": "folder", "at": "~/Documents"},
      "make folders in ~/Documents in Finder"),
     ("textedit open", {"target": ["/tmp/a.txt"]}, "open files in /tmp in TextEdit"),
-    ("notes save", {"target": "notes[0]", "in_": "~/Documents/a.txt"},
+    ("notes save", {"target": "notes[0]", "in": "~/Documents/a.txt"},
      "save notes in ~/Documents in Notes"),
     ("safari set", {"target": "windows[0].tabs[0]", "properties": PAGE},
      "open pages of www.example.com in tabs in Safari"),
@@ -138,8 +138,8 @@ argument = { of = 'folders["Private"]' }
     ("finder open", {"target": ["~/a.txt", "~/Private"]}),
     ("safari set", {"target": "tabs[0]", "properties": {"url": "https://evil.example"}}),
     ("safari make", {"element": "tab", "properties": {"Url": "https://evil.example"}}),
-    ("textedit save", {"target": "documents[0]", "in_": "~/Keep/a.txt"}),
-    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/x/..//Keep/a.txt"}),
+    ("textedit save", {"target": "documents[0]", "in": "~/Keep/a.txt"}),
+    ("textedit save", {"target": "documents[0]", "in": "/Users/me/x/..//Keep/a.txt"}),
 ])  # fmt: skip
 def test_no_spelling_gets_a_call_out_of_a_denial(tool: str, given: dict[str, Any]) -> None:
     if tool == "safari set":
@@ -160,10 +160,10 @@ argument = { target = "~/Desktop/*", to = "*/Archive" }
 
 
 @pytest.mark.parametrize(("tool", "given", "runs"), [
-    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Backups/a"}, True),
-    ("textedit save", {"target": "documents[0]", "in_": "~/Backups/a"}, True),
-    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Copies/a"}, True),
-    ("textedit save", {"target": "documents[0]", "in_": "~/Backups/../a"}, False),
+    ("textedit save", {"target": "documents[0]", "in": "/Users/me/Backups/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in": "~/Backups/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in": "/Users/me/Copies/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in": "~/Backups/../a"}, False),
     ("textedit save", {"target": "documents[0]"}, False),
     ("finder move", {"target": "~/Desktop/a", "to": "~/Documents/Archive"}, True),
     ("finder move", {"target": "~/Desktop/../a", "to": "~/Documents/Archive"}, False),
@@ -199,7 +199,7 @@ def test_an_empty_list_is_no_rule_for_every_call(text: str) -> None:
     (*MAKE, "name", None), (*SET, "properties.name", ["A"]), (*SET, "Properties.Name", ["A"]),
     (*SET, "properties", ['{name: "A"}']), (*SET, "target", ['notes["M"]']),
     ("notes list", {"element": "note", "of": 'folders["A"]'}, "of", ['folders["A"]']),
-    ("textedit save", {"target": "documents[0]", "in_": "~/x"}, "in", ["/Users/me/x", "~/x"]),
+    ("textedit save", {"target": "documents[0]", "in": "~/x"}, "in", ["/Users/me/x", "~/x"]),
     ("finder open", {"target": ["~/a", "/b"]}, "target",
      ['home.items["a"]', "/Users/me/a", "~/a", 'startupDisk.items["b"]', "/b"]),
 ])  # fmt: skip

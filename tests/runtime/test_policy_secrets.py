@@ -301,9 +301,7 @@ def p07(tmp_path: Path) -> None:
 
 def p09(tmp_path: Path) -> None:
     """A file URL is decoded once, then checked."""
-    facts = facts_of(
-        "textedit save", {"target": "documents[0]", "in_": "~/Documents/%2e%2e/.zshrc"}
-    )
+    facts = facts_of("textedit save", {"target": "documents[0]", "in": "~/Documents/%2e%2e/.zshrc"})
     assert facts.event is not None
     url = facts_of("standard_additions open_location", {"target": "file:///Users/me/%2Ezshrc"})
     assert {"opens-protected", "url-scheme"} <= {row.rule for row in url.raised}
@@ -330,7 +328,7 @@ def p14(tmp_path: Path) -> None:
     own = RuleContext(DISK, own=("/Users/me/Library/Application Support/iac",))
     for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
         assert find_protected_place(path.replace("~", "/Users/me"))
-        facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
+        facts = facts_of("textedit save", {"target": "documents[0]", "in": path}, own)
         assert permissions.judge_call(facts).action == "deny"
     for call in (
         ("standard_additions read", {"target": "~/Library/Application Support/iac/state/x"}),

@@ -82,8 +82,8 @@ def test_what_is_done_and_not_known_is_asked_about() -> None:
     ("finder make", {"element": "folder", "at": "~/Projects"}, "ask"),
     ("finder make", {"element": "folder", "at": "~/Documents"}, "deny"),
     ("finder open", {"target": "~/Documents/a.txt"}, "ask"),
-    ("textedit save", {"target": "documents[0]", "in_": "~/Projects/a.txt"}, "ask"),
-    ("textedit save", {"target": "documents[0]", "in_": "~/Projects/../a.txt"}, "deny"),
+    ("textedit save", {"target": "documents[0]", "in": "~/Projects/a.txt"}, "ask"),
+    ("textedit save", {"target": "documents[0]", "in": "~/Projects/../a.txt"}, "deny"),
     ("finder list", {"element": "file", "of": "~/Documents"}, "allow"),
     ("notes make_note", {"name": "x"}, "ask"),
 ])  # fmt: skip

@@ -145,7 +145,6 @@ def test_an_index_that_is_opened_answers_like_one_that_is_built() -> None:
     (lambda file: file.unlink(), "is missing"), (lambda file: file.write_text(""), "is damaged"),
     (lambda file: file.write_text("{}\n[1]\n"), "is damaged"),
     (lambda file: file.write_text('{"format":1}\n[99999,1,1]\n'), "is damaged"),
-    (lambda file: file.write_bytes(file.read_bytes()[:-40]), "is damaged"),
 ])  # fmt: skip
 def test_a_damaged_index_is_told_to_whoever_searches(
     tmp_path: Path, damage: Callable[[Path], object], told: str

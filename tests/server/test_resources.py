@@ -71,7 +71,9 @@ def test_a_tools_page_says_where_it_comes_from(tools: Path) -> None:
         page = json.loads(await text_at(client, "iac://tools/notes_set"))
         assert page["schema"]["required"]
         assert (page["level"], page["ceiling"]) == ("SAFE", "DANGEROUS")
-        assert page["call_with"] == "read_tool"
+        assert page["call_with"] == "write_tool"
+        listed = json.loads(await text_at(client, "iac://tools/notes_list"))
+        assert listed["call_with"] == "read_tool"
         assert page["from"]["bundle"] == "com.apple.Notes"
         assert len(page["from"]["dictionary"]) == len("sha256 ") + 12
         own = json.loads(await text_at(client, "iac://tools/app_quit"))

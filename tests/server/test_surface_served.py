@@ -17,7 +17,7 @@ from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.prompts import ONCE
 from iac_runtime.search.page import count_tokens
-from iac_runtime.serve.call import as_call_tool
+from iac_runtime.serve.call import CallMethod
 from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
@@ -112,7 +112,10 @@ def test_the_next_call_is_the_one_that_came_by_another_door(
     backing.close()
 
 
-def test_a_tool_that_is_not_listed_is_named_with_its_door() -> None:
+def test_a_tool_that_is_not_listed_is_named_with_its_door(tools: Path) -> None:
+    catalogue = Catalogue([tools])
+    gate = build_gate(GateOptions([tools], simulate=""))
+    as_call_tool = CallMethod(gate, lambda: catalogue).as_call_tool
     start, apps = NextCall("app_launch", {"app": "Notes"}), NextCall("list_apps")
     wanted = NextCall("write_tool", {"name": "app_launch", "arguments": {"app": "Notes"}})
     assert as_call_tool(start, "read_tool", "notes_list") == wanted
@@ -151,7 +154,7 @@ def test_tools_of_scripts_and_interfaces_are_found_and_called_through_their_door
         row, done = await call(
             client, "run this AppleScript", "execute_applescript", script='do shell script "id"'
         )
-        assert (row["level"], row["call_with"]) == ("SAFE to DANGEROUS", "read_tool")
+        assert (row["level"], row["call_with"]) == ("SAFE to DANGEROUS", "write_tool")
         assert done.is_error
         assert "dangerous_tool" in facts_of(done)["suggestion"]
         row, done = await call(

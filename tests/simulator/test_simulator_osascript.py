@@ -271,24 +271,27 @@ def test_an_apps_state_file_is_begun_and_kept(
 OTHER_APP = json.dumps(CATALOGUE).replace("jar", "cup")
 
 
-@pytest.mark.parametrize(("name", "content", "said"), [
-    ("catalogue.json", "{", "catalogue.json is damaged"),
-    ("catalogue.json", json.dumps(CATALOGUE).replace("jar", "cup"), "cup.py cannot be imported"),
-    ("jar.py", "x = 1\n", "jar.py is damaged; build it again: iac-gen build"),
+@pytest.mark.parametrize(("name", "content", "said", "code"), [
+    ("catalogue.json", "{", "osascript: {0}/catalogue.json is damaged", 1),
+    ("catalogue.json", OTHER_APP, '{0}: "cup.py" is left out: {0}/cup.py cannot be imported', 0),
+    ("jar.py", "x = 1\n", '{0}: "jar.py" is left out: {0}/jar.py is damaged', 0),
 ])  # fmt: skip
 def test_a_bad_tools_folder_gives_one_line(
     tools: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
     name: str,
     content: str,
     said: str,
+    code: int,
 ) -> None:
     (tools / name).write_text(content, "utf-8")
-    assert run_main(monkeypatch, "-e", "1", IAC_SIMULATOR_TOOLS=str(tools)) == 1
-    [line] = capfd.readouterr().err.splitlines()
-    assert line.startswith("osascript: ")
-    assert said in line
+    assert run_main(monkeypatch, "-e", "1", IAC_SIMULATOR_TOOLS=str(tools)) == code
+    # The log has it where something is left out, and standard error where nothing is answered.
+    [line] = [*caplog.messages, *capfd.readouterr().err.splitlines()]
+    assert line.startswith(said.format(tools))
+    assert "iac-gen build" in line
 
 
 def test_the_shipped_tools_are_the_default(

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from player import ABLE, Answer, play, read_tasks, world
+from test_row_texts import Person, asker
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.executor import Executor
@@ -30,7 +31,7 @@ from iac_runtime.serve.rebuild import LazyGate
 from iac_runtime.serve.stdio import server_identity
 from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import CALL_TOOLS
+from iac_runtime.tools.own import call_tool_for
 from iac_runtime.tools.tables import Tables
 
 TASKS = {task["words"]: task for task in read_tasks()}
@@ -222,7 +223,7 @@ def played(gate: Gate, name: str) -> str:
     """
     assert gate.catalogue is not None
     page = any_page(gate.catalogue, name)
-    door = CALL_TOOLS[page.level]
+    door = call_tool_for(page.level, acts=page.acts)
     call: tuple[str, Any] = (door, {"name": name, "arguments": page.example})
     said = ""
     for _ in range(5):
@@ -264,3 +265,36 @@ def test_the_example_of_every_page_of_every_dictionary_works(
     )
     # Some dictionaries have no way to their objects, and some apps answer nothing here.
     assert len(wrong) <= len(catalogue.tools) / 50
+
+
+def test_no_tool_that_acts_is_called_through_the_one_that_reads(gate: Gate) -> None:
+    assert gate.catalogue is not None
+    ask, acting = asker(gate), 0
+    for name, row in gate.catalogue.tools.items():
+        page = any_page(gate.catalogue, name)
+        if row.level != "SAFE" or not page.acts:
+            continue
+        found = ask("find_tools", query=name)[0]["tools"][0]
+        assert found["call_with"] != "read_tool", name
+        given = {"name": name, "arguments": page.example}
+        facts, answer = ask("read_tool", **given)
+        assert answer["isError"], name
+        if found["call_with"] == "write_tool" and "next" in facts:
+            acting += 1
+            assert facts["next"] == {"tool": "write_tool", "arguments": given}
+    assert acting > 40
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_what_plays_runs_unasked_and_as_a_read_where_nothing_is_changed(*, read_only: bool) -> None:
+    gate = build_gate(GateOptions(simulate="", read_only=read_only))
+    person = Person()
+    ask, door = asker(gate, person), "read_tool" if read_only else "write_tool"
+    found = ask("find_tools", query="music_pause")[0]["tools"][0]
+    assert (found["level"], found["call_with"]) == ("SAFE", door)
+    assert not ask(door, name="music_pause")[1]["isError"]
+    assert person.asked == []
+    # A name that is nearly one leads to the tool through its own.
+    facts, _ = ask("read_tool", name="music_pausse")
+    assert facts["next"]["tool"] == door
+    gate.close()

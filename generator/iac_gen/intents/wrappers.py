@@ -71,7 +71,8 @@ def describe_gain(module: Module) -> str:
         for tool in usable
         for kind in [" | ".join([tool.result, *(one.row.type for one in tool.parameters)])]
     )
-    return f"{len(usable)} usable as tools, {worded} with text or Markdown"
+    tools = "1 usable as a tool" if len(usable) == 1 else f"{len(usable)} usable as tools"
+    return f"{tools}, {worded} with text or Markdown"
 
 
 def shortcut_parameters(

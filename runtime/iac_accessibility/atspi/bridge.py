@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_accessibility.atspi.apps import (
@@ -45,6 +46,7 @@ from iac_accessibility.model import (
     AppNotResponding,
     ChangeKind,
     Detail,
+    ElementGone,
     Frame,
     Handle,
     ScreenPicture,
@@ -96,7 +98,8 @@ class AtspiBridge:
         self._session = ConnectionPool(session, 1)
         self._bus = ConnectionPool(self._accessibility_address())
         self._listing: list[BusCall] = []
-        self._bulk = False
+        self._cache: ConnectionPool | None = None
+        self._caching = Lock()
         # Browsers and Qt apps register only where somebody is there to read them.
         self._set_status("IsEnabled")
 
@@ -117,6 +120,7 @@ class AtspiBridge:
         """Close all connections."""
         if self._hands is not None:
             self._hands.close()
+        self._leave_cache()
         self._session.close()
         self._bus.close()
 
@@ -161,19 +165,38 @@ class AtspiBridge:
             return ScreenReader(self.input_devices)
         if not whole:
             return AtspiReader(self._bus, {})
-        if not self._bulk:
-            # GTK hands out its cache only after somebody listens for changes of children.
-            call = BusCall(
-                *(REGISTRY, "/org/a11y/atspi/registry", REGISTRY, "RegisterEvent", "sass"),
-                ("object:children-changed", [], ""),
-            )
-            try:
-                self._bus.call(call, timeout)
-                self._bulk = True
-            except UiFault:
-                return AtspiReader(self._bus, {})
         bus: Any = app.key
-        return AtspiReader(self._bus, read_cached_elements(self._bus, bus[0], timeout))
+        return AtspiReader(self._bus, self._read_cache(bus[0], timeout))
+
+    def _read_cache(self, bus: str, timeout: float) -> dict[Handle, ElementItem]:
+        """Return what a toolkit hands out at once, over a connection that acts do not use.
+
+        GTK does so only after somebody listens for changes of children.
+        """
+        with self._caching:
+            if self._cache is None:
+                self._cache = ConnectionPool(self._bus.address, 1)
+            cache = self._cache
+        call = BusCall(
+            *(REGISTRY, "/org/a11y/atspi/registry", REGISTRY, "RegisterEvent", "sass"),
+            ("object:children-changed", [], ""),
+        )
+        try:
+            cache.call(call, timeout)
+        except UiFault:
+            return {}
+        return read_cached_elements(cache, bus, timeout)
+
+    def _leave_cache(self) -> None:
+        """End the connection that reads at once.
+
+        GTK 3 tells whoever has its cache of every key, and waits for an answer. In a dialog that
+        an action runs it never gets one, and hangs for good.
+        """
+        with self._caching:
+            cache, self._cache = self._cache, None
+        if cache is not None:
+            cache.close()
 
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way from the window to the element."""
@@ -183,7 +206,12 @@ class AtspiBridge:
         way = [handle]
         while len(way) < _MAX_DEPTH:
             left = end - time.monotonic()
-            answer = self._bus.call(property_call(way[-1], "Accessible", "Parent"), max(left, 0.0))
+            try:
+                call = property_call(way[-1], "Accessible", "Parent")
+                answer = self._bus.call(call, max(left, 0.0))
+            except Unsupported as fault:
+                # GTK 3 keeps the place of what it destroyed for a while, with nothing there.
+                raise ElementGone(str(fault)) from None
             parent = tuple(answer[0][1])
             if parent == app.key or parent == APPS or parent in way:
                 break
@@ -268,6 +296,7 @@ class AtspiBridge:
         """Carry out an action."""
         if is_screen(handle):
             raise Unsupported(f"no action {action}")
+        self._leave_cache()
         (rows,) = self._bus.call(method_call(handle, "Action", "GetActions"), timeout)
         (role,) = self._bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
         (words,) = self._bus.call(method_call(handle, "Accessible", "GetState"), timeout)
@@ -310,6 +339,16 @@ class AtspiBridge:
     def runs_input(self, app: UiApp) -> bool:
         """Say whether it holds a terminal open: what is typed there is run."""
         return has_terminal(app.pid)
+
+    def answers_late(self, app: UiApp, timeout: float) -> bool:
+        """Say whether it is GTK 3, which runs a dialog inside of an action."""
+        if is_screen(app.key):
+            return False
+        names = ("ToolkitName", "Version")
+        calls = [property_call(app.key, "Application", name) for name in names]
+        answers = self._bus.call_all(calls, timeout)
+        toolkit, version = ("" if isinstance(one, UiFault) else str(one[0][1]) for one in answers)
+        return toolkit == "gtk" and version.startswith("3.")
 
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Ask for the keyboard."""

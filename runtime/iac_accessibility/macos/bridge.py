@@ -247,6 +247,10 @@ class MacBridge:
         """Say whether the app declares itself a shell."""
         return desktop.runs_input(app)
 
+    def answers_late(self, app: UiApp, timeout: float) -> bool:  # noqa: ARG002
+        """Say no: an app answers while its dialog is open."""
+        return False
+
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard."""
         element = with_timeout(handle, timeout)

@@ -155,9 +155,10 @@ def intent_tools(tools: Sequence[Path]) -> dict[str, IntentTool]:
         try:
             lock = read_lock(held.folder)["tools"]
             made: dict[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = {}
-            for name, row in raw["tools"].items():
+            for name in sorted(held.declared | held.tools.keys()):
+                row = raw["tools"][name]
                 app = raw["apps"][row["module"]]
-                if app["kind"] != "intents" or name not in {*held.declared, *held.tools}:
+                if app["kind"] != "intents":
                     continue
                 if row["module"] not in made:
                     made[row["module"]] = read_wrappers(held.folder, row["module"])

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from iac_base.errors import Cancellation, ErrorType, InvalidParameterError, ToolError
+from iac_base.errors import Cancellation, ErrorType, InvalidParameterError, NextCall, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import CompletedCall, Plan, ToolContext, ToolResult
 from iac_runtime.outcomes.outcome import Outcome, combined_outcome
@@ -120,6 +120,10 @@ def plan_calls(
             plans.append(plan(arguments))
         except ToolError as error:
             error.message = f"Call {at} of {len(calls)}: {error.message} No call was sent."
+            then = error.next
+            if then is not None and then.tool == error.command:
+                every = [*calls[: at - 1], then.arguments, *calls[at:]]
+                error.next = NextCall(then.tool, {"calls": every})
             raise
     return plan_several(plans, looks)
 

@@ -16,7 +16,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from iac_base.errors import Cancellation, InvalidParameterError, ToolError, UnknownToolError
+from iac_base.errors import (
+    Cancellation,
+    InvalidParameterError,
+    NextCall,
+    ToolError,
+    UnknownToolError,
+    nearest_names,
+)
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
 from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
@@ -52,7 +59,7 @@ from iac_runtime.policy.taint import ResultSource
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import OWN_TOOLS
+from iac_runtime.tools.own import MAX_LEVEL, OWN_TOOLS, call_tool_for
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted_schema
 from iac_runtime.tools.tables import parameters_of
 
@@ -136,6 +143,7 @@ class Gate:
         self._opening = threading.Lock()
         self._limiter = limiter
         self._renewed = renewed
+        self._under_way: set[Cancellation] = set()
         self.handles: RowHandles | None = None
 
     @property
@@ -170,8 +178,20 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
+        cancel = cancel or Cancellation()
+        self._under_way.add(cancel)
+        try:
+            return self._call(call._replace(cancel=cancel), tool, dry_run=dry_run)
+        finally:
+            self._under_way.discard(cancel)
+
+    def stop_calls(self) -> None:
+        """End the calls that are under way now; from any thread, or from a signal."""
+        for cancel in tuple(self._under_way):
+            cancel.cancel()
+
+    def _call(self, call: Call, tool: Tool | None, *, dry_run: bool) -> CallAnswer:
         stages = _StageTimer()
-        call = call._replace(cancel=cancel or Cancellation())
         plan = self.plan_call(call, tool)
         call = plan.repaired or call
         stages.end_stage("plan")
@@ -183,18 +203,33 @@ class Gate:
         if dry_run:
             return completed_call(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
-        if not (final or at_most(decision.level, call.most)):
-            return needs_other_call_tool(call, plan, decision, listed=not self.read_only)
+        door = self.call_tool_of(facts, decision)
+        if not (final or at_most(MAX_LEVEL[door], call.most)):
+            return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
-        looks = call.verdict != "decline" if call.token else decision.action == "ask"
+        declined = call.verdict == "decline" and not plan.seen_first
+        looks = not declined if call.token else decision.action == "ask"
         if plan.look and looks:
-            plan = plan.look(facts)
+            plan, decision = self._look(plan, facts, decision, call.caller)
+            facts = plan.facts
         if call.token:
             if not facts.ways:
                 # Another surface may have asked.
                 decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
             return self._apply_answer(call, plan, decision, stages)
         return self._settle(call, plan, decision, stages)
+
+    def _look(
+        self, plan: Plan, facts: CallFacts, decision: Decision, caller: Requester
+    ) -> tuple[Plan, Decision]:
+        """Return a plan with what it names looked at, and what is to be done with it then."""
+        assert plan.look is not None
+        plan = plan.look(facts)
+        if plan.facts.at is not None:
+            return plan, decision
+        # Planned anew: what was seen may be another deed than the call alone told.
+        facts, decision = self.judge_plan(plan, caller)
+        return replace(plan, facts=facts), decision
 
     def answer(
         self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
@@ -208,7 +243,11 @@ class Gate:
         call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
         if not pending.plan.resumable:
             return self.call(call, tool=pending.plan.tool, cancel=cancel)
-        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        self._under_way.add(cancel)
+        try:
+            return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        finally:
+            self._under_way.discard(cancel)
 
     def _apply_answer(
         self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer
@@ -240,7 +279,7 @@ class Gate:
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
-                plan = plan.look(facts)
+                plan, decision = self._look(plan, facts, decision, call.caller)
                 changed = self.permissions.with_changed_targets(plan.facts, facts.shown)
                 plan = replace(plan, facts=changed)
                 decision = replace(decision, action="ask")
@@ -353,7 +392,7 @@ class Gate:
         """
         # One catalogue from here on: another may take its place meanwhile.
         catalogue = self.catalogue
-        name = self._meant_name(name, catalogue)
+        name = self._meant_name(Call(name, {}), catalogue)
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
         if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
@@ -361,18 +400,19 @@ class Gate:
         return self._added()[name]
 
     def with_meant_tool(self, call: Call) -> Call:
-        """Return a call by the name that its tool has.
+        """Return a call by the name that its tool has; the next call of a slip is this one.
 
         Raises:
             UnknownToolError: There is none; the error has the nearest names.
         """
-        name = self._meant_name(call.tool, self.catalogue)
+        name = self._meant_name(call, self.catalogue)
         if name == call.tool:
             return call
         note = f"{call.tool} was taken for {name}"
         return call._replace(tool=name, repairs=(*call.repairs, note))
 
-    def _meant_name(self, name: str, catalogue: Catalogue | None) -> str:
+    def _meant_name(self, call: Call, catalogue: Catalogue | None) -> str:
+        name = call.tool
         own = catalogue is not None and (name in OWN_TOOLS or name in catalogue.tools)
         if own or name in self._added():
             return name
@@ -386,7 +426,9 @@ class Gate:
         if len(meant) == 1:
             return meant[0]
         error = catalogue.unknown_tool_error(name, meant or known)
-        if (then := object_call(name, catalogue)) is not None:
+        slip = nearest_names(name, meant or known, 1, likeness=0.9)
+        then = NextCall(slip[0], call.arguments) if slip else object_call(name, catalogue)
+        if then is not None:
             error.next = then
             try:
                 self.plan_call(Call(then.tool, then.arguments))
@@ -398,6 +440,10 @@ class Gate:
         """Return what is known of a plan, and what is to be done with it."""
         facts = self.permissions.with_caller(plan.facts, self._with_preapproved_level(caller))
         return facts, self.permissions.judge_call(facts)
+
+    def call_tool_of(self, facts: CallFacts, decision: Decision) -> str:
+        """Return the tool that takes a call: where nothing is changed, one that reads alone."""
+        return call_tool_for(decision.level, acts=facts.acts and not self.read_only)
 
     def _with_preapproved_level(self, caller: Requester) -> Requester:
         vouched = caller.preapproved_level or self._vouched

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import ErrorType, ToolError
-from iac_base.words import STANDARD_VERBS, fold_name
+from iac_base.words import STANDARD_VERBS, fold_name, split_name
 from iac_runtime.gate.plans import Plan
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
@@ -20,6 +20,7 @@ from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
 from iac_runtime.tools.field import field_rows, find_gap_rows
 from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
+from iac_runtime.types import type_alternatives
 
 _NUMBERS: Final[Mapping[ErrorType, int]] = {"PERMISSION_DENIED": -1743, "TIMEOUT": -1712}
 """The number that a failure without one stands for."""
@@ -203,6 +204,8 @@ def _has_thing(term: str, call: CallTerms) -> bool:
 def read_call_terms(facts: CallFacts, operation: Operation | None, tool: str = "") -> CallTerms:
     """Return what a call does to what."""
     event, standard = facts.event, _fold_all(STANDARD_VERBS)
+    if operation is not None and operation.spec.intent is not None:
+        return _read_intent_terms(operation, standard)
     if event is None or operation is None:
         # `app_launch` has no event.
         words = {tool.rpartition("_")[2], *(effect.kind for effect in facts.effects)}
@@ -233,6 +236,20 @@ def read_call_terms(facts: CallFacts, operation: Operation | None, tool: str = "
     commands = {spec.jxa for spec in tables.tools.values() if spec.op == "command"}
     known = standard | _fold_all(commands)
     return CallTerms(event.app, _fold_all(words), _fold_all(owners), known)
+
+
+def _read_intent_terms(operation: Operation, standard: frozenset[str]) -> CallTerms:
+    """Return what an App Intent does to what: its names alone say so, `append to note`, `body`."""
+    from iac_runtime.search.query import load_lexicon
+
+    spec = operation.spec
+    verb, *rest = split_name(spec.jxa or operation.name)
+    acts = {op for op, verbs in load_lexicon().intents.items() if verb in verbs}
+    kinds = [spec.result, *(row.type for row in spec.params.values())]
+    things = {part.removeprefix("list of ") for kind in kinds for part in type_alternatives(kind)}
+    things |= {*(class_term(word, operation.tables) for word in rest), "".join(rest), *spec.params}
+    named = _fold_all(things)
+    return CallTerms(operation.tables.app.id, _fold_all({verb, *acts}) | named, named, standard)
 
 
 def _fold_all(names: Iterable[str]) -> frozenset[str]:

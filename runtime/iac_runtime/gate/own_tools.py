@@ -247,8 +247,9 @@ def find_tools(
 
     Args:
         query: What to do, as in: unread mails of today
-        app: Only tools of this app: its name or bundle id.
-        level: Only tools up to this level.
+        app: Only this app's: its name or bundle id.
+        level: The highest level.
+        limit: How many.
     """
 
 
@@ -256,7 +257,7 @@ def find_tools(
 def read_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that only reads, or shows or plays something (SAFE)."""
+    """Call a tool that only reads (SAFE)."""
 
 
 @tool(
@@ -268,7 +269,9 @@ def read_tool(
 def write_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that changes something in a way that can be undone (up to MODIFY)."""
+    """Call a tool that shows or plays something, or changes it so that it can be undone (up to
+    MODIFY).
+    """
 
 
 @tool(

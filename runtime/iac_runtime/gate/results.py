@@ -28,7 +28,6 @@ from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.requests import inspect_request
 from iac_runtime.policy.taint import Taint, hide_secrets, is_secret_property
 from iac_runtime.tools.checking import accepts_value
-from iac_runtime.tools.own import CALL_TOOLS
 from iac_runtime.tools.shape import Schema, Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
@@ -398,24 +397,23 @@ def completed_call(plan: Plan, found: ToolResult, decision: Decision) -> Complet
     )
 
 
-def needs_other_call_tool(
-    call: Call, plan: Plan, decision: Decision, *, listed: bool
-) -> RefusedCall:
-    """Return the refusal of a call that came by a tool for lower levels.
+def needs_other_call_tool(call: Call, plan: Plan, decision: Decision, door: str) -> RefusedCall:
+    """Return the refusal of a call that came by another tool than `door`.
 
-    Where no tool for higher ones is `listed`, what may run is called by its own name.
+    Where that is empty, because none is listed, what may run is called by its own name.
     """
-    way = f"Call {CALL_TOOLS[decision.level]} instead, with the same name and arguments."
+    way = f"Call {door} instead, with the same name and arguments."
     then = repeated_call(call)
-    if listed:
+    if door:
         given = {"calls": [*call.calls]} if call.calls else {"arguments": call.arguments}
-        then = NextCall(CALL_TOOLS[decision.level], {"name": call.tool, **given})
+        then = NextCall(door, {"name": call.tool, **given})
+    acts = " and does more than read" if decision.level == "SAFE" else ""
     return RefusedCall(
         call.tool,
         plan.facts.app[1],
         decision.level,
-        " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        way if listed else f"Call the tool {call.tool} directly, with the same arguments.",
+        " ".join((f"This call is {decision.level}{acts}.", *decision.reasons)),
+        way if door else f"Call the tool {call.tool} directly, with the same arguments.",
         plan.facts.line,
         source="the tool that was used",
         next=then,

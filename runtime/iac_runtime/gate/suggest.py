@@ -2,8 +2,8 @@
 
 It is the caller's own call, edited as little as possible: what is wrong is put right by the nearest
 words, until the call can be planned. Where nothing is near, a read goes without what is wrong. A
-write loses nothing and is given no value: it has no next call but a look at what it names, and the
-error says what to decide. What only a person can mend (a permission, a refusal) has none either.
+write loses nothing and is given no value: the error says what to decide, else the next call is a
+look at what it names. What only a person can mend (a permission, a refusal) has none either.
 """
 
 import re
@@ -26,7 +26,16 @@ from iac_base.words import fold_name
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
-from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
+from iac_runtime.language.steps import (
+    ById,
+    ByIndex,
+    ByName,
+    Event,
+    MiddleOrSome,
+    RelativeTo,
+    Step,
+    Whose,
+)
 from iac_runtime.language.terms import camel_case, find_class_term, has_elements
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.requests import find_specifiers
@@ -71,7 +80,9 @@ def suggest_corrected_call(
         found = _find_corrected_call(error, given, tool, plan)
         if found is None and reads:
             found = _find_corrected_call(error, given, tool, plan, leave_out=True)
-        return found or _suggest_read(tool, given)
+        # What a write is to do is for the caller to decide, where it is told of what.
+        told = error.suggestion and not reads
+        return found or (None if told else _suggest_read(tool, given))
 
     error.set_next_call(find_call)
 
@@ -145,14 +156,14 @@ def _candidate_arguments(
         return
     if error.give and (reads or not error.key):
         yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
-    for near in error.near:
-        yield from _word_replacements(given, error.said, near)
-    yield from _pattern_replacements(given, error.said)
     if operation is not None:
         for key, value in given.items():
             written = read_script_reference(value, operation.tables)
             if written:
                 yield {**given, key: written}
+    for near in error.near:
+        yield from _word_replacements(given, error.said, near)
+    yield from _pattern_replacements(given, error.said)
     if error.said in given:
         # What has no such name may be meant for an argument that is missing.
         rest = {key: value for key, value in given.items() if key != error.said}
@@ -160,6 +171,8 @@ def _candidate_arguments(
             if key not in given:
                 yield {**rest, key: given[error.said]}
     example = operation.spec.example if operation is not None else tool.example
+    if reads and error.key in given and error.key in example:
+        yield {**given, error.key: example[error.key]}
     if reads and not example.keys() <= given.keys():
         # Of a read, what is missing can be anything that is there.
         yield {**example, **given}
@@ -189,7 +202,7 @@ def _word_replacements(value: Any, said: str, near: str) -> Iterator[Any]:
     elif isinstance(value, list):
         for at, part in enumerate(value):
             for other in _word_replacements(part, said, near):
-                yield [*value[:at], other, *value[at + 1 :]]
+                yield [*value[:at], *([] if other in value else [other]), *value[at + 1 :]]
 
 
 _EMPTY: Final[tuple[Any, ...]] = ({}, [])
@@ -290,7 +303,7 @@ def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     """Return a read that shows what the call could have named; of a written tool, its page."""
     operation = tool.operation
     if operation is None:
-        return NextCall("find_tools", {"query": tool.name.replace("_", " ")})
+        return NextCall("find_tools", {"query": tool.name})
     tables = operation.tables
     target = next((given[key] for key in ("target", "of") if isinstance(given.get(key), str)), "")
     if target and operation.spec.op != "get" and "get" in tables.tools:
@@ -362,6 +375,8 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
     if "list" not in tool.tables.tools:
         return None
     collection = steps[:-1]
+    while collection and isinstance(collection[-1], Whose):
+        collection = collection[:-1]
     found = resolve_steps(collection, tool.tables)
     if not found.selectable or not found.classes:
         return None

@@ -136,7 +136,7 @@ class Specifier:
         spec = cast(Spec, spec_of(function))
         given: dict[str, Any] = {}
         for key, value in arguments.items():
-            row = spec.params[key]
+            row = spec.params[key.rstrip("_")]
             if value is self and row.code == "----":
                 given[key] = str(self)
             elif isinstance(value, Criterion) and row.type == "property":

@@ -302,6 +302,11 @@ class CallFacts:
         """Whether every effect leaves things as they are, whatever level a user gave it."""
         return all(effect.is_read_only for effect in self.effects)
 
+    @property
+    def acts(self) -> bool:
+        """Whether it does more than answer, and be it that something is shown or played."""
+        return any(effect.verb != "read" for effect in self.effects)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

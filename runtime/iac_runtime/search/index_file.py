@@ -10,6 +10,7 @@ build of a wheel loads this file alone.
 import contextlib
 import hashlib
 import json
+import logging
 import tempfile
 from array import array
 from collections import Counter
@@ -69,10 +70,11 @@ def index_lines(words: bytes) -> Iterator[str]:
     """Yield the lines of the index of what `words.jsonl` holds.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: It is no such file.
+        ValueError, KeyError, TypeError, AttributeError: It is no such file. Of an app that is not
+            sound, a line of the log tells.
     """
-    first, *apps = map(json.loads, words.splitlines())
-    if first["format"] != WORDS_FORMAT:
+    first, *apps = words.splitlines()
+    if json.loads(first)["format"] != WORDS_FORMAT:
         raise ValueError("is of another format")
     head = _json_line({"format": FORMAT, "made_of": hashlib.sha256(words).hexdigest()})
     yield head
@@ -80,26 +82,26 @@ def index_lines(words: bytes) -> Iterator[str]:
     rows_of: Counter[str] = Counter()
     strong: dict[str, array[int]] = {}
     weak: dict[str, array[int]] = {}
-    for app in apps:
-        line = _json_line(app)
-        spelled = {fold_name(app["name"]), fold_name(app["key"])}
-        # People leave the number of a version out.
-        names = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
-        named = {
-            f"~{word}"
-            for word in {*stem_words(app["name"])} - {*stem_words(fold_name(app["name"]))}
-        }
-        known, also = {*names, *named}, set[str]()
-        for _, _, _, name, owned, purpose, told, _ in app["rows"]:
-            known |= {*name.split()}
-            also |= {*chain(owned.split(), purpose.split(), told.split())}
-            rows_of.update({*chain(name.split(), owned.split(), purpose.split())})
+    for written in apps:
+        try:
+            line, known, also, said = _read_app(written)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            form = "%s: the line that begins with %r is not as it was built and is left out"
+            logging.getLogger("iac.tools").warning(
+                form, WORDS, written[:60].decode("utf-8", "replace")
+            )
+            continue
+        total += len(said)
+        for one in said:
+            rows_of.update(one)
         for word in known:
             strong.setdefault(word, array("Q")).append(offset)
         for word in also - known:
             weak.setdefault(word, array("Q")).append(offset)
-        total, count, offset = total + len(app["rows"]), count + 1, offset + len(line)
+        count, offset = count + 1, offset + len(line)
         yield line
+    if apps and not count:
+        raise ValueError("no app of it is sound")
     limit = max(_COMMON_WORD, count // 4)
     start = offset
     for word in sorted({*strong, *weak}, key=lambda word: json.dumps(word).encode()):
@@ -107,6 +109,25 @@ def index_lines(words: bytes) -> Iterator[str]:
         kept = [[] if len(some) > limit else some for some in both]
         yield _json_line([word, rows_of[word], len(both[0]), *kept])
     yield _json_line([start, total, count])
+
+
+def _read_app(written: bytes) -> tuple[str, set[str], set[str], list[set[str]]]:
+    """Return the line of an app, its strong and other words, and the words of each row."""
+    app = json.loads(written)
+    spelled = {fold_name(app["name"]), fold_name(app["key"])}
+    # People leave the number of a version out.
+    known = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
+    known |= {
+        f"~{word}" for word in {*stem_words(app["name"])} - {*stem_words(fold_name(app["name"]))}
+    }
+    also, said = set[str](), list[set[str]]()
+    for _, _, _, name, owned, purpose, told, _ in app["rows"]:
+        known |= {*name.split()}
+        also |= {*chain(owned.split(), purpose.split(), told.split())}
+        said.append({*chain(name.split(), owned.split(), purpose.split())})
+    if not all(isinstance(name, str) for name in app["tools"].values()):
+        raise TypeError("the tools are no names")
+    return _json_line(app), known, also, said
 
 
 def _json_line(value: Any) -> str:

@@ -9,22 +9,14 @@ from iac_runtime.language.compose import default_columns
 from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
-from iac_runtime.search.slots import EXAMPLES, fill_example
+from iac_runtime.search.slots import WORDINGS, fill_example
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, shortest_reference
-from iac_runtime.types import TYPES, find_type
-
-_EXAMPLES: Final[Mapping[str, Any]] = {
-    name: row.example for name, row in TYPES.items() if row.example is not None
-} | {"folder": "~/Documents"}
-"""An example of each plain type, by its name in the grammar of types."""
+from iac_runtime.types import example_value, find_type
 
 _MADE: Final = 2
 """Properties that the example of what is made sets."""
-
-_CONTENTS: Final = frozenset({"body", "content", "contents", "text"})
-"""Properties with what something says, which no list shows and everybody sets."""
 
 _PATHS: Final = frozenset({"folder", "file"})
 """Classes whose objects are named by a path, where an app has folders as Finder has."""
@@ -39,6 +31,7 @@ class ToolPage(NamedTuple):
         tool: Its name on the wire.
         purpose: What it does, one line.
         level, ceiling: The least that a call needs, and the most that its arguments can reach.
+        acts: Whether a call may do more than read.
         schema: The input schema, exactly as it is checked.
         example: Arguments of a call that fits the schema.
     """
@@ -47,6 +40,7 @@ class ToolPage(NamedTuple):
     purpose: str
     level: Level
     ceiling: Level
+    acts: bool
     schema: Mapping[str, Any]
     example: Mapping[str, Any]
 
@@ -66,14 +60,12 @@ def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     schema = catalogue.load_tool(row).input
     operation = catalogue.load_operation(name)
     example = _example_arguments(operation, schema, hit)
-    for given in (example, example.get("properties")):
-        if isinstance(given, dict):
-            told = {key for key, value in given.items() if value == "example"}
-            given.update({key: EXAMPLES[key] for key in told & EXAMPLES.keys()})
     if hit and hit.slots:
         example = fill_example(example, operation.spec.params, hit.slots, operation.tables)
     purpose = _LEVEL.sub("", str(entry["description"]))
-    return ToolPage(name, purpose, row.level, row.ceiling, schema, example)
+    # Older listings have no hints.
+    acts = not entry.get("annotations", {}).get("readOnlyHint", row.ceiling == "SAFE")
+    return ToolPage(name, purpose, row.level, row.ceiling, acts, schema, example)
 
 
 def describe_arguments(schema: Mapping[str, Any]) -> dict[str, str]:
@@ -142,15 +134,8 @@ def _example_arguments(
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""
     named = list(hit.properties) if hit is not None else []
-    if spec.example and not about and not named:
-        return dict(spec.example)
-    required = schema.get("required", ())
-    if spec.bind or spec.op == "command":
-        return {
-            key: EXAMPLES.get(key) if key in EXAMPLES and spec.params[key].type in ("text", "date")
-            else _example_value(spec.params[key].type, tables)
-            for key in required
-        }  # fmt: skip
+    if spec.bind or spec.op == "command" or (spec.example and not about and not named):
+        return {**spec.example}
     if spec.op == "get":
         given: dict[str, Any] = {"target": shortest_reference(tables, about or None)}
     elif spec.op == "set":
@@ -190,9 +175,9 @@ def _example_settings(
     """
     for term in (about,) if about else tables.classes:
         rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
-        plain = [name for name, row in rows.items() if row.type in _EXAMPLES]
+        plain = [name for name, row in rows.items() if example_value(row.type) is not None]
         usual = [one.label for one in default_columns(term, tables) if one.label in plain]
-        usual += [name for name in plain if name in _CONTENTS]
+        usual += [name for name in plain if name in WORDINGS]
         said = [name for name in named if name in rows]
         told = [name for name in usual if name in said] or said
         # What is made has a name, whatever else was spoken of.
@@ -200,27 +185,26 @@ def _example_settings(
         chosen = [rows[name] for name in dict.fromkeys(first)][:most]
         reached = term == APPLICATION or shortest_reference(tables, term) != APPLICATION
         if chosen and reached:
-            return term, {row.term: _example_value(row.type, tables) for row in chosen}
+            return term, {row.term: _example_value(row.type, tables, row.term) for row in chosen}
     return about or APPLICATION, {}
 
 
-def _example_value(kind: str, tables: Tables) -> Any:
+def _example_value(kind: str, tables: Tables, name: str) -> Any:
     """Return an example of a type, of its first alternative that is not `missing value`."""
     first = next((part for part in kind.split(" | ") if part != "missing value"), "any")
     if first.startswith("list of "):
-        return [_example_value(first.removeprefix("list of "), tables)]
+        return [_example_value(first.removeprefix("list of "), tables, name)]
     if tables.enums.get(first):
         return tables.enums[first][0][0]
     # `text` is a class of some apps too: its values are texts.
-    if (
-        first in tables.classes
-        and first != "text"
-        and not (first in _PATHS and has_folders(tables))
-    ):
+    if first in _PATHS and has_folders(tables):
+        return example_value("file", first)
+    if first in tables.classes and first != "text":
         return shortest_reference(tables, first)
     if first in tables.records:
         return {}
     row = find_type(first)
     if row is not None and row.reading in ("object", "insertion"):
         return shortest_reference(tables, None)
-    return _EXAMPLES.get(first, "example")
+    plain = example_value(first, name)
+    return example_value("text", name) if plain is None else plain

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from iac_runtime.language.references import has_folders
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import Tables, shortest_reference
+from iac_runtime.types import TYPES
 
 _QUOTED: Final = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
 _END: Final = (
@@ -68,39 +69,16 @@ _DAY: Final = re.compile(
 )
 
 _PERSONS: Final = frozenset({"sender", "artist", "composer", "author", "person", "recipient"})
-_WORDINGS: Final = frozenset({"body", "content", "text", "contents"})
-_OPTIONAL: Final = frozenset({"limit", *_WORDINGS})
+WORDINGS: Final = frozenset({"body", "content", "text", "contents"})
+"""Properties and parameters with what something says, which no list shows and everybody sets."""
+
+_OPTIONAL: Final = frozenset({"limit", *WORDINGS})
 """Parameters that an example has where a request names them."""
 
 _HOLDERS: Final = re.compile(
     r"\b(?:accounts|calendars|folders|groups|lists|mailboxes|playlists|sheets|tables)\[0\]$"
 )
 """References to what holds other objects: a request names it behind `in` or `to`."""
-
-_COUNTS: Final = frozenset(
-    {"limit", "count", "minutes", "percent", "volume", "rating", "row", "index"}
-)
-
-EXAMPLES: Final[Mapping[str, str]] = {
-    "address": "ines@example.com",
-    "command": "date",
-    "content": "See you at noon.",
-    "message": "Dinner is ready.",
-    "name": "Groceries",
-    "path": "~/Documents/Letter.txt",
-    "text": "Milk",
-    "title": "Lunch with Ines",
-    "body": "Milk and bread.",
-    "day": "2026-03-01",
-    "end": "2026-03-01T10:30",
-    "javascript": "document.title",
-    "location": "Room 4",
-    "sender": "Ines",
-    "subject": "Lunch",
-    "summary": "Lunch with Ines",
-    "url": "https://example.com",
-}
-"""Values for parameters of these names: what people would write there."""
 
 
 class Slots(NamedTuple):
@@ -194,11 +172,11 @@ def _value_for(key: str, kind: str, slots: Slots, example: str, tables: Tables) 
         return slots.day.partition(" ")[0]
     if kind == "date":
         return _end_of(slots.day) if key in ("end", "until") else slots.day
-    if kind == "integer" and key in _COUNTS:
+    if kind == "integer" and key in TYPES["integer"].examples:
         return slots.number
     if kind == "text":
-        return _text_for(key, slots) or (key in _WORDINGS and example and slots.name)
-    if kind == "any" and example == "application":
+        return _text_for(key, slots) or (key in WORDINGS and example and slots.name)
+    if kind == "any" and not example.endswith("]"):
         return slots.wording or slots.name
     if kind not in tables.classes and "specifier" not in kind:
         return None
@@ -225,7 +203,7 @@ def _named_reference(example: str, name: str, tables: Tables) -> str:
 
 
 def _spending_order(key: str, example: str) -> int:
-    return 2 if _HOLDERS.search(example) else int(key in _WORDINGS)
+    return 2 if _HOLDERS.search(example) else int(key in WORDINGS)
 
 
 def _end_of(day: str) -> str:
@@ -238,7 +216,7 @@ def _end_of(day: str) -> str:
 def _property_for(term: str, slots: Slots) -> str:
     if term.endswith("date"):
         return slots.day
-    return _text_for(term, slots) if term in ("name", "subject", "summary", *_WORDINGS) else ""
+    return _text_for(term, slots) if term in ("name", "subject", "summary", *WORDINGS) else ""
 
 
 def _text_for(key: str, slots: Slots) -> str:
@@ -248,6 +226,6 @@ def _text_for(key: str, slots: Slots) -> str:
         return slots.person
     if key == "target":
         return slots.wording or slots.name
-    if key in _WORDINGS:
+    if key in WORDINGS:
         return slots.wording or slots.about
     return slots.name or slots.about

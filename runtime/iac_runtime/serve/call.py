@@ -44,7 +44,7 @@ from iac_runtime.gate.plans import (
 )
 from iac_runtime.gate.results import MOST_SECONDS, clean_value, structured_content
 from iac_runtime.gate.suggest import suggest_corrected_call
-from iac_runtime.policy.facts import Approver, Decision, Verdict
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import (
     ANSWERS,
@@ -65,7 +65,7 @@ from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.own import MAX_LEVEL, META_TOOLS, OWN_TOOLS, STARTERS, call_tool_for
 
 if TYPE_CHECKING:
     from iac_runtime.serve.tool_pages import ToolSearch
@@ -349,10 +349,6 @@ def failure_result(error: Exception) -> Result:
     return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
-MAX_LEVEL: Final[Mapping[str, Level]] = {door: level for level, door in CALL_TOOLS.items()}
-"""The door's name -> the highest level that it takes."""
-
-
 def unwrap_call_tool(call: Call) -> Call:
     """Return the call that a call of a door stands for; any other is returned as it is.
 
@@ -403,18 +399,6 @@ def check_meta_call(call: Call) -> Call:
             suggest_corrected_call(error, given, tool, check_arguments)
             raise error from None
         return call._replace(arguments=checked, repairs=notes)
-
-
-def as_call_tool(call: NextCall | None, used: str, name: str) -> NextCall | None:
-    """Return a next call as a client makes it that came by the door `used` to the tool `name`."""
-    if call is None or used not in MAX_LEVEL or call.tool in META_TOOLS:
-        return call
-    own = OWN_TOOLS.get(call.tool)
-    if own is not None and own.always:
-        return call
-    # What shows how things stand only reads.
-    door = used if call.tool == name else CALL_TOOLS[own.level if own else "SAFE"]
-    return NextCall(door, {"name": call.tool, "arguments": call.arguments})
 
 
 class CallMethod:
@@ -480,7 +464,7 @@ class CallMethod:
                 raise ProtocolError(INVALID_PARAMS, str(clean_value(str(error)))) from None
             if error.next is not None and error.next.tool == FIND and not self._finds:
                 error.next = NextCall("list_apps") if isinstance(error, UnknownToolError) else None
-            error.next = as_call_tool(error.next, params["name"], call.tool)
+            error.next = self.as_call_tool(error.next, params["name"], call.tool)
             return failure_result(deadline.explain_error(error))
         except Exception as error:
             return failure_result(error)
@@ -530,11 +514,16 @@ class CallMethod:
             with deadline.with_progress(cancel) as inner:
                 outcome = self._gate.answer(outcome, said, cancel=inner)
         if isinstance(outcome, RefusedCall):
-            following = as_call_tool(outcome.next, params["name"], call.tool)
+            following = self.as_call_tool(outcome.next, params["name"], call.tool)
             outcome = replace(outcome, next=following)
         if isinstance(outcome, RefusedCall) or call.arguments.get("detail") == "full":
             return outcome_result(outcome)
         app, holder = outcome.app[0], call.caller.token_client
+        value = outcome.value
+        if isinstance(value, Mapping) and value.get("success") is False and "next" in value:
+            following = self.as_call_tool(NextCall(**value["next"]), params["name"], call.tool)
+            assert following is not None
+            outcome = replace(outcome, value={**value, "next": following._asdict()})
         return done_result(outcome, lambda text: self._handles.handle_of(text, app, holder))
 
     def pending_questions(self, holder: str) -> list[Question]:
@@ -560,12 +549,30 @@ class CallMethod:
             )
         return self._search.find_pages(arguments)
 
-    def _judge_example(self, name: str, example: Mapping[str, Any]) -> Decision | None:
-        """Return what is done with a generated tool's example; others may look at a screen."""
+    def as_call_tool(self, call: NextCall | None, used: str, name: str) -> NextCall | None:
+        """Return a next call as a client makes it that came by the door `used` to `name`."""
+        if call is None or used not in MAX_LEVEL or call.tool in META_TOOLS:
+            return call
+        door, own = used, OWN_TOOLS.get(call.tool)
+        if own is not None and (own.always or (self._gate.read_only and call.tool in STARTERS)):
+            return call
+        if own is not None:
+            door = call_tool_for(own.level, acts=own.ceiling != "SAFE")
+        elif call.tool != name:
+            judged = self._judge_example(call.tool, call.arguments)
+            door = self._gate.call_tool_of(*judged) if judged else used
+        several = call.arguments.keys() == {"calls"}
+        given = call.arguments if several else {"arguments": call.arguments}
+        return NextCall(door, {"name": call.tool, **given})
+
+    def _judge_example(
+        self, name: str, example: Mapping[str, Any]
+    ) -> tuple[CallFacts, Decision] | None:
+        """Return what is known of a generated tool's call; others may look at a screen."""
         if name not in self._catalogue().tools:
             return None
         try:
-            return self._gate.judge_plan(self._gate.plan_call(Call(name, example)), Requester())[1]
+            return self._gate.judge_plan(self._gate.plan_call(Call(name, example)), Requester())
         except (ToolError, SetupError):
             return None
 

@@ -16,8 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.serve.protocol import to_json
-from iac_runtime.tools.catalogue import ToolFolder, lines_by_tool, read_tool_folders
-from iac_runtime.tools.lock import damaged_file_error
+from iac_runtime.tools.catalogue import Catalogue, ToolFolder, listed_lines, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, listing_entry
 
@@ -48,7 +47,7 @@ def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[byt
     """Return the entries of generated tools that `choice` lists, in the order of the folders.
 
     Raises:
-        SetupError: A pattern or a pin names nothing, or a listing is missing or damaged.
+        SetupError: A pattern or a pin names nothing, or a listing cannot be read.
     """
     patterns = _tool_patterns(tool_folders, choice)
     lines: list[bytes] = []
@@ -103,34 +102,26 @@ def _tool_patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[s
             patterns.append("*")
         elif word in keys:
             patterns.append(f"{word}_*")
-        elif searching:
-            raise SetupError(
-                f"There are no tools for {word}. {near_text(word, sorted(keys))}".strip()
-            )
-        elif any(
+        elif not searching and any(
             fnmatchcase(name, word) for tool_folder in tool_folders for name in tool_folder.tools
         ):
             patterns.append(word)
+        elif app := Catalogue([one.folder for one in tool_folders]).named_app(word):
+            patterns.append(f"{app.key}_*")
         else:
-            raise SetupError(f"No tool is called {word}. {near_text(word, sorted(keys))}".strip())
+            says = "There are no tools for" if searching else "No tool is called"
+            raise SetupError(f"{says} {word}. {near_text(word, sorted(keys))}".strip())
     return patterns
 
 
 def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) -> list[bytes]:
-    path = tool_folder.folder / "listing.jsonl"
-    by_tool = lines_by_tool(path)
-    if "*" in patterns and not read_only and not tool_folder.hides:
-        return [*by_tool.values()]
-    lines = []
-    for name, row in tool_folder.tools.items():
-        if not any(fnmatchcase(name, word) for word in patterns):
-            continue
-        if read_only and not row["level"] == row["ceiling"] == "SAFE":
-            continue
-        if name not in by_tool:
-            raise damaged_file_error(path)
-        lines.append(by_tool[name])
-    return lines
+    chosen = (
+        name
+        for name, row in tool_folder.tools.items()
+        if ("*" in patterns or any(fnmatchcase(name, word) for word in patterns))
+        and not (read_only and not row["level"] == row["ceiling"] == "SAFE")
+    )
+    return [line for _, line in listed_lines(tool_folder.folder / "listing.jsonl", chosen)]
 
 
 class _ListingContent(NamedTuple):
@@ -254,22 +245,13 @@ class Listings:
             *(to_json(listing_entry(tool)) for tool in own_tools(self._choice)),
             *chosen_lines(tool_folders, self._choice),
         ]
-        return _ListingContent(tools, _apps_by_key(tool_folders))
+        apps = (row for one in tool_folders for row in one.apps.items())
+        return _ListingContent(tools, dict(sorted(apps)))
 
 
 def app_resources(lines: Iterable[bytes]) -> list[str]:
     """Return the addresses in resources/list of what depends on the tools."""
     return [uri for line in lines if "/apps" in (uri := json.loads(line)["uri"])]
-
-
-def _apps_by_key(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
-    rows: dict[str, Mapping[str, Any]] = {}
-    for tool_folder in tool_folders:
-        for key, row in tool_folder.apps.items():
-            if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
-                raise damaged_file_error(tool_folder.folder / "catalogue.json")
-            rows[key] = row
-    return dict(sorted(rows.items()))
 
 
 def _folders_stamp(folders: Sequence[Path]) -> Stamp:

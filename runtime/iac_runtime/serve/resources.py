@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError, near_text, quote_text
 from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE, ServerIdentity, to_json
-from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, toolset_guides
+from iac_runtime.tools.own import META_TOOLS, call_tool_for, toolset_guides
 
 if TYPE_CHECKING:
     from iac_runtime.policy.prompts import Question
@@ -206,7 +206,8 @@ def _read_tool(address: ResourceAddress, sources: ResourceSources) -> tuple[str,
     page = any_page(catalogue, address.name)
     facts = page._asdict()
     if address.name not in META_TOOLS:
-        facts["call_with"] = CALL_TOOLS[page.level]
+        acts = page.acts and not sources.read_only
+        facts["call_with"] = call_tool_for(page.level, acts=acts)
     if address.name in catalogue.tools:
         facts["from"] = tool_provenance(catalogue, address.name)
     return _clean_json(facts), ""

@@ -8,7 +8,7 @@ from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_text
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import effective_level
-from iac_runtime.policy.facts import Decision
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.search import Index, SearchHit, ToolPage, count_tokens, tool_page
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
 from iac_runtime.search.index import LIMIT
@@ -17,11 +17,11 @@ from iac_runtime.tool import Level, Property, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import (
-    CALL_TOOLS,
     META_TOOLS,
     OWN_TOOLS,
     TOOLSETS,
     added_tools,
+    call_tool_for,
     toolset_offers,
     toolset_tools,
 )
@@ -44,7 +44,8 @@ class ToolSearch:
         catalogue: Callable[[], Catalogue],
         *,
         read_only: bool,
-        decided: Callable[[str, Mapping[str, Any]], Decision | None] | None = None,
+        decided: Callable[[str, Mapping[str, Any]], tuple[CallFacts, Decision] | None]
+        | None = None,
     ) -> None:
         self._decided = decided or (lambda _name, _example: None)
         self._catalogue = catalogue
@@ -109,15 +110,16 @@ class ToolSearch:
 
     def _page_row(self, page: ToolPage) -> dict[str, Any]:
         level, others = _required_level(self._catalogue(), page)
-        decision = self._decided(page.tool, page.example)
+        facts, decision = self._decided(page.tool, page.example) or (None, None)
         if decision is not None and decision.level != level:
             level, others = decision.level, ""
+        acts = (facts.acts if facts else page.acts) and not self._read_only
         most = page.ceiling if at_most(level, page.ceiling) else level
         row = {
             "name": page.tool,
             "purpose": page.purpose,
             "level": page.level if page.level == most else f"{page.level} to {most}",
-            "call_with": CALL_TOOLS[level],
+            "call_with": call_tool_for(level, acts=acts),
             "arguments": name_arguments(page.schema),
             "example": page.example,
         }
@@ -167,8 +169,8 @@ def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
     if level == page.ceiling:
         return (
             level,
-            f"With other arguments, {CALL_TOOLS[page.level]} may be enough; if not, its answer says"
-            " so.",
+            f"With other arguments, {call_tool_for(page.level, acts=page.acts)} may be enough; if"
+            " not, its answer says so.",
         )
     spec, tables = operation.spec, operation.tables
     rows: list[tuple[str, Level]] = []
@@ -183,10 +185,8 @@ def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
         rows.extend((term, one.make if making else one.delete) for term, one in classes)
     needing = dict.fromkeys(term for term, most in rows if not at_most(most, level))
     shown = ", ".join([*needing][:_SHOWN]) or "some arguments"
-    return (
-        level,
-        f"{CALL_TOOLS[page.ceiling]} for: {shown}{', ...' if len(needing) > _SHOWN else ''}",
-    )
+    more = ", ..." if len(needing) > _SHOWN else ""
+    return level, f"{call_tool_for(page.ceiling, acts=page.acts)} for: {shown}{more}"
 
 
 _SHOWN: Final = 8
@@ -245,9 +245,9 @@ def any_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     builtin = _builtin_tool(name)
     if builtin is None:
         raise catalogue.unknown_tool_error(name, known_names(catalogue))
-    return ToolPage(
-        name, builtin.purpose, builtin.level, builtin.ceiling, builtin.input, builtin.example
-    )
+    acts = builtin.ceiling != "SAFE"
+    facts = (builtin.purpose, builtin.level, builtin.ceiling, acts, builtin.input)
+    return ToolPage(name, *facts, builtin.example)
 
 
 _HEAD = """\

@@ -17,12 +17,13 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.machinery import SourceFileLoader
+from operator import itemgetter
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import (
     DeclaredToolError,
@@ -33,11 +34,12 @@ from iac_base.errors import (
 )
 from iac_base.files import data_folder
 from iac_base.words import fold_name
-from iac_runtime.tool import Kind, Level, Schema, spec_of
+from iac_runtime.tool import LEVELS, Kind, Level, Schema, spec_of
 from iac_runtime.tools.lock import (
     MAX_FILE,
     damaged_file_error,
     installed_shortcuts,
+    leave_out,
     lock_digest,
     read_part,
 )
@@ -45,6 +47,7 @@ from iac_runtime.tools.shape import Tool, import_later
 from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 FORMAT: Final = 1
+_KINDS: Final = get_args(Kind)
 
 
 class ToolFolder(NamedTuple):
@@ -53,7 +56,6 @@ class ToolFolder(NamedTuple):
     folder: Path
     apps: dict[str, dict[str, Any]]
     tools: dict[str, dict[str, Any]]
-    hides: bool
     declared: frozenset[str] = frozenset()
     """Tools of App Intents without an installed shortcut: they are listed nowhere."""
 
@@ -65,6 +67,8 @@ READ_FOLDERS: Final[dict[Path, None]] = {}
 def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     """Return what lies in the output folders; an app in an earlier one hides the later one whole.
 
+    A row that is not as a build writes it is left out, and a line of the log names it.
+
     Raises:
         SetupError: No folder is given, or a catalogue is missing or damaged.
     """
@@ -73,27 +77,56 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     tool_folders: list[ToolFolder] = []
     seen: set[str] = set()
     for folder in folders:
-        raw = _read_catalogue(folder / "catalogue.json")
-        try:
-            if not all(map(str.isidentifier, raw["apps"])):
-                raise damaged_file_error(folder / "catalogue.json")
-            fresh = {key: row for key, row in raw["apps"].items() if key not in seen}
-            intents = {key for key, row in fresh.items() if row.get("kind") == "intents"}
-            tools = raw["tools"]
-            asked = {name for name, row in tools.items() if row["module"] in intents}
-            # A folder without intents asks nothing of the state.
-            on = asked & installed_shortcuts().keys() if asked else frozenset()
-            declared = frozenset(asked - on)
-            off = intents - {tools[name]["module"] for name in on}
-            apps = {key: row for key, row in fresh.items() if key not in off}
-            if hides := bool(declared) or len(apps) < len(raw["apps"]):
-                held = ((name, row) for name, row in tools.items() if name not in declared)
-                tools = {name: row for name, row in held if row["module"] in apps}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise damaged_file_error(folder / "catalogue.json") from error
+        path = folder / "catalogue.json"
+        raw = _read_catalogue(path)
+        apps = _sound_rows(path, raw["apps"], _is_app)
+        # A tool of an app that is left out goes with it, and is not named again.
+        tools = _sound_rows(path, raw["tools"], partial(_is_tool, raw["apps"]))
+        fresh = {key: row for key, row in apps.items() if key not in seen}
+        intents = {key for key, row in fresh.items() if row["kind"] == "intents"}
+        asked = {name for name, row in tools.items() if row["module"] in intents}
+        # A folder without intents asks nothing of the state.
+        on = asked & installed_shortcuts().keys() if asked else frozenset()
+        declared = frozenset(asked - on)
+        off = intents - {tools[name]["module"] for name in on}
+        apps = {key: row for key, row in fresh.items() if key not in off}
+        if declared or len(apps) < len(raw["apps"]):
+            held = ((name, row) for name, row in tools.items() if name not in declared)
+            tools = {name: row for name, row in held if row["module"] in apps}
         seen |= fresh.keys()
-        tool_folders.append(ToolFolder(folder, apps, tools, hides, declared))
+        tool_folders.append(ToolFolder(folder, apps, tools, declared))
     return tool_folders
+
+
+def _sound_rows(
+    path: Path, rows: Mapping[str, Any], is_sound: Callable[[str, Any], bool]
+) -> dict[str, dict[str, Any]]:
+    sound = {key: row for key, row in rows.items() if is_sound(key, row)}
+    for key in sorted(rows.keys() - sound.keys()):
+        leave_out(path, key)
+    return sound
+
+
+def _is_app(key: str, row: Any) -> bool:
+    # The key is the name of a file beside the catalogue.
+    return (
+        key.isidentifier()
+        and isinstance(row, dict)
+        and isinstance(row.get("id"), str)
+        and isinstance(row.get("name"), str)
+        and row.get("kind") in _KINDS
+    )
+
+
+def _is_tool(apps: Container[str], _: str, row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("function"), str)
+        and isinstance(row.get("module"), str)
+        and row["module"] in apps
+        and row.get("level") in LEVELS
+        and row.get("ceiling") in LEVELS
+    )
 
 
 def _read_catalogue(path: Path) -> dict[str, Any]:
@@ -105,26 +138,37 @@ def _read_catalogue(path: Path) -> dict[str, Any]:
         raise damaged_file_error(path) from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise SetupError(f"{path} is of another version; build it again: iac-gen build")
+    if not all(isinstance(raw.get(part), dict) for part in ("apps", "tools")):
+        raise damaged_file_error(path)
     return raw
 
 
-def lines_by_tool(path: Path) -> dict[str, bytes]:
-    """Return the lines of a listing by the names that they begin with.
+def listed_lines(path: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield each of `names` with its line of a listing, unless that is gone or cut off.
 
     Raises:
-        SetupError: It cannot be read.
+        SetupError: It cannot be read, or no line of it is sound.
     """
     try:
-        lines = read_part(path).splitlines()
+        lines = {_tool_name(line): line for line in read_part(path).splitlines()}
     except OSError as error:
         raise damaged_file_error(path) from error
-    return {_tool_name(line): line for line in lines}
+    if {*lines} <= {""}:
+        raise damaged_file_error(path)
+    for name in names:
+        if name in lines:
+            yield name, lines[name]
+        else:
+            leave_out(path, name)
 
 
 def _tool_name(line: bytes) -> str:
     # The value of its first key; all of a line is read only of the tools that are asked for.
-    parts = line.split(b'"', 4)
-    return parts[3].decode("ascii", "replace") if len(parts) > 4 else ""
+    start, *parts = line.split(b'"', 4)
+    whole = (
+        len(parts) == 4 and start == b"{" and parts[0] == b"name" and parts[3].rstrip()[-1:] == b"}"
+    )
+    return parts[2].decode("ascii", "replace") if whole else ""
 
 
 @lru_cache(maxsize=8)
@@ -177,10 +221,7 @@ class Catalogue:
         self._found: dict[str, Tool] = {}
         self.tool_folders = read_tool_folders(folders)
         for tool_folder in self.tool_folders:
-            try:
-                self._add_folder(tool_folder)
-            except (KeyError, TypeError, AttributeError) as error:
-                raise damaged_file_error(tool_folder.folder / "catalogue.json") from error
+            self._add_folder(tool_folder)
 
     def _add_folder(self, tool_folder: ToolFolder) -> None:
         READ_FOLDERS[tool_folder.folder] = None
@@ -248,22 +289,21 @@ class Catalogue:
         """Return the finished entries of tools/list, in the order of their names.
 
         Raises:
-            SetupError: A listing is missing or damaged.
+            SetupError: A listing cannot be read.
         """
-        lines: dict[Path, dict[str, bytes]] = {}
         entries: list[dict[str, Any]] = []
-        for name in sorted(self.tools):
-            path = self.tools[name].app.folder / "listing.jsonl"
-            if path not in lines:
-                lines[path] = lines_by_tool(path)
-            try:
-                entry = json.loads(lines[path][name])
-            except (KeyError, ValueError, RecursionError) as error:
-                raise damaged_file_error(path) from error
-            if not isinstance(entry, dict) or entry.get("name") != name:
-                raise damaged_file_error(path)
-            entries.append(entry)
-        return entries
+        for one in self.tool_folders:
+            path = one.folder / "listing.jsonl"
+            for name, line in listed_lines(path, one.tools):
+                try:
+                    entry = json.loads(line)
+                    if entry["name"] == name and isinstance(entry["inputSchema"], dict):
+                        entries.append(entry)
+                        continue
+                except (KeyError, ValueError, RecursionError):
+                    pass
+                leave_out(path, name)
+        return sorted(entries, key=itemgetter("name"))
 
     def load_tables(self, app: AppRow) -> Tables:
         """Return the tables of an app, importing its module on first need."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.errors import SetupError
+from iac_base.errors import SetupError, quote_text
 from iac_base.files import data_folder, hold_lock, open_state, read_bounded, write_whole
 from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 
@@ -39,6 +39,16 @@ class InstalledShortcut(NamedTuple):
 def damaged_file_error(path: Path) -> SetupError:
     """Return the error for a file of an output folder that is not as it was written."""
     return SetupError(f"{path} is damaged; build it again: iac-gen build")
+
+
+def leave_out(path: Path, item: str, reason: object = None) -> None:
+    """Say in the log that one item of an output folder is lost; the others are served."""
+    from logging import getLogger
+
+    from iac_base.logs import LOGGER
+
+    reason = reason or "it is not as it was built; build it again: iac-gen build"
+    getLogger(f"{LOGGER}.tools").warning("%s: %s is left out: %s", path, quote_text(item), reason)
 
 
 MAX_FILE: Final = 64 * 1024 * 1024

@@ -24,6 +24,14 @@ CALL_TOOLS: Final[Mapping[Level, str]] = {
 }
 """The tools that call others by name, by the highest level that each takes."""
 
+MAX_LEVEL: Final[Mapping[str, Level]] = {name: level for level, name in CALL_TOOLS.items()}
+
+
+def call_tool_for(level: Level, *, acts: bool) -> str:
+    """Return which of them takes a call: one that acts is no read, though it runs unasked."""
+    return CALL_TOOLS["MODIFY" if acts and level == "SAFE" else level]
+
+
 STARTERS: Final = ("app_activate", "app_launch")
 """What a read asks for where its app does not run: listed where nothing else that changes is."""
 

@@ -119,8 +119,11 @@ def holder_of(tables: Tables, term: str) -> str:
     owners = holder_classes(term, tables)
     if not owners or owners[0] == APPLICATION:
         return ""
-    told = (spec.example for spec in tables.tools.values() if spec.op in ("list", "count"))
-    best = next((row["of"] for row in told if row.get("element") == term and row.get("of")), "")
+    told = [spec.example for spec in tables.tools.values() if spec.op in ("list", "count")]
+    told = [row for row in told if row.get("of")]
+    best = next((row["of"] for row in told if row.get("element") == term), "") or next(
+        (f"{row['of']}.{tables.classes[row['element']].plural}[0]" for row in told
+         if row.get("element") in owners), "")  # fmt: skip
     ways = (shortest_reference(tables, owner) for owner in owners)
     return best or next((way for way in ways if way != APPLICATION), "")
 

@@ -241,6 +241,10 @@ class Window(Gtk.Window):
                 item = Gtk.MenuItem(label="Upper Case")
                 item.connect("activate", self.chosen, "Upper Case")
                 more.add(item)
+                if self.options.hands:
+                    item = Gtk.MenuItem(label="Replace…")
+                    item.connect("activate", self.block)
+                    more.add(item)
                 sub = Gtk.MenuItem(label="Transform")
                 sub.set_submenu(more)
                 menu.add(sub)

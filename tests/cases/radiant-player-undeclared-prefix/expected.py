@@ -272,7 +272,7 @@ def set(
         "target": Param("", "----", "file | list of file"),
     },
     result="document | list of document",
-    example={"target": "~/Documents/example.txt"},
+    example={"target": "~/Documents/Letter.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Run the command 'open' of Phonebox on one or more files. Returns one or more documents.
@@ -316,8 +316,8 @@ def close(
     level="MODIFY",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
-        "in_": Param("in", "kfil", "file"),
-        "as_": Param("as", "fltp", "any"),
+        "in": Param("in", "kfil", "file"),
+        "as": Param("as", "fltp", "any"),
     },
     example={"target": "documents[0]"},
 )
@@ -341,7 +341,7 @@ def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) 
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
     },
-    example={"target": ["~/Documents/example.txt"]},
+    example={"target": ["~/Documents/Letter.txt"]},
 )
 def print(
     target: ListOf[str] | Ref,
@@ -603,8 +603,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which documents or windows, such as '
         'documents[0]"}, '
-        '"in_": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
-        '"as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
+        '"in": {"type": "string", "description": "Where to save it, absolute path or ~"}, '
+        '"as": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": "object"}], '
         '"description": "The file format to write"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
