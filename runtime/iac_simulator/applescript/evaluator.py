@@ -501,12 +501,17 @@ class ExpressionEvaluator:
         if term == "alias list":
             found = value if isinstance(value, list) else [value]
             return [path for item in found for path in self.events.aliases(item)]
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], ObjectReference):
+            value = value if term == "list" else value[0]
         if isinstance(value, ObjectReference):
             if term == "alias":
                 paths = self.events.aliases(value)
                 return paths[0] if len(paths) == 1 else paths
             if term in ("text", "string", "Unicode text"):
-                return coerce(self.events.read(value), term, self.marks()[0])
+                read = self.events.read(value)
+                files = isinstance(read, ObjectReference) and read.app.key == "finder"
+                read = self.events.aliases(read)[0] if files else read
+                return coerce(read, term, self.marks()[0])
             return [value] if term == "list" else value
         return self.hold(coerce(value, term, (self.marks() or [""])[0]))
 
