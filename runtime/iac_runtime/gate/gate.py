@@ -207,15 +207,29 @@ class Gate:
         if not (final or at_most(MAX_LEVEL[door], call.most)):
             return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
-        looks = call.verdict != "decline" if call.token else decision.action == "ask"
+        declined = call.verdict == "decline" and not plan.seen_first
+        looks = not declined if call.token else decision.action == "ask"
         if plan.look and looks:
-            plan = plan.look(facts)
+            plan, decision = self._look(plan, facts, decision, call.caller)
+            facts = plan.facts
         if call.token:
             if not facts.ways:
                 # Another surface may have asked.
                 decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
             return self._apply_answer(call, plan, decision, stages)
         return self._settle(call, plan, decision, stages)
+
+    def _look(
+        self, plan: Plan, facts: CallFacts, decision: Decision, caller: Requester
+    ) -> tuple[Plan, Decision]:
+        """Return a plan with what it names looked at, and what is to be done with it then."""
+        assert plan.look is not None
+        plan = plan.look(facts)
+        if plan.facts.at is not None:
+            return plan, decision
+        # Planned anew: what was seen may be another deed than the call alone told.
+        facts, decision = self.judge_plan(plan, caller)
+        return replace(plan, facts=facts), decision
 
     def answer(
         self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
@@ -265,7 +279,7 @@ class Gate:
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
-                plan = plan.look(facts)
+                plan, decision = self._look(plan, facts, decision, call.caller)
                 changed = self.permissions.with_changed_targets(plan.facts, facts.shown)
                 plan = replace(plan, facts=changed)
                 decision = replace(decision, action="ask")
