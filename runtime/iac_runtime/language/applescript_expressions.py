@@ -12,6 +12,13 @@ from typing import Final, Literal, NamedTuple
 
 from iac_base.script_tokens import ScriptToken
 from iac_runtime.language import applescript_tree as tree
+from iac_runtime.language.applescript_operators import (
+    ARITHMETIC,
+    BY_WORD,
+    COMPARED,
+    LOOSE,
+    ORDINALS,
+)
 
 Use = Literal["property", "class", "constant", "command"]
 
@@ -45,38 +52,6 @@ class ScriptSyntaxError(Exception):
         self.message, self.start, self.named = message, start, named
 
 
-_LOOSE: Final = {"or": 1, "and": 2}
-_COMPARED: Final[Mapping[tuple[str, ...], str]] = {
-    tuple(phrase.split()): sign
-    for sign, phrases in {
-        "=": "is equal to|is equal|equals|equal to|is|=",
-        "≠": "is not equal to|is not equal|does not equal|is not|/=|≠",
-        ">": "is greater than|greater than|comes after|is not less than or equal to|>",
-        "<": "is less than|less than|comes before|is not greater than or equal to|<",
-        "≥": "is greater than or equal to|is not less than|does not come before|>=|≥",
-        "≤": "is less than or equal to|is not greater than|does not come after|<=|≤",
-        "contains": "contains|contain",
-        "not contains": "does not contain",
-        "in": "is in|is contained by",
-        "not in": "is not in|is not contained by",
-        "begins": "starts with|begins with|start with|begin with",
-        "not begins": "does not start with|does not begin with",
-        "ends": "ends with|end with",
-        "not ends": "does not end with",
-    }.items()
-    for whole in phrases.split("|")
-    for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
-}
-_BY_WORD: Final = {
-    first: tuple(row for row in _COMPARED if row[0] == first) for first, *_ in _COMPARED
-}
-_ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
-_ORDINALS: Final = {
-    word: place
-    for place, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
-    )
-} | {"last": -1, "back": -1, "front": 1}
 _CONSTANTS: Final = {"true": True, "false": False}
 RELATION: Final = frozenset(("of", "in"))
 _WHOSE: Final = frozenset(("whose", "where"))
@@ -224,7 +199,7 @@ class ExpressionParser:
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
         left = self.read_not() if above < 3 else self.read_comparison()
-        while (rank := _LOOSE.get(self.word(), 0)) > above and not self.at_label():
+        while (rank := LOOSE.get(self.word(), 0)) > above and not self.at_label():
             start, operator = self.token.start, self.word()
             self.at += 1
             left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
@@ -242,7 +217,7 @@ class ExpressionParser:
         while True:
             start = self.token.start
             found = max(
-                (row for row in _BY_WORD.get(self.word(), ()) if self.is_next(*row)),
+                (row for row in BY_WORD.get(self.word(), ()) if self.is_next(*row)),
                 key=len,
                 default=None,
             )
@@ -253,7 +228,7 @@ class ExpressionParser:
             if found is None or self.at_label():
                 return left
             self.at += len(found)
-            left = tree.OperatorForm(start, _COMPARED[found], (left, self.read_coercion()))
+            left = tree.OperatorForm(start, COMPARED[found], (left, self.read_coercion()))
 
     def read_coercion(self) -> tree.SyntaxNode:
         left = self.read_arithmetic(0)
@@ -274,7 +249,7 @@ class ExpressionParser:
 
     def read_arithmetic(self, above: int, left: tree.SyntaxNode | None = None) -> tree.SyntaxNode:
         left = self.read_signed() if left is None else left
-        while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
+        while (rank := ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
             right = self.read_arithmetic(rank if operator != "^" else rank - 1)
@@ -528,8 +503,8 @@ class ExpressionParser:
         """Say whether a name of the script's own stands here: no keyword, no term, no operator."""
         word = self.word()
         known = word in self.statement_words or word in _PRIMARIES or word in _ENDS_OPERAND
-        known = known or word in _ARITHMETIC or word in _LOOSE or word in _ORDINALS
-        known = known or any(row[0] == word for row in _COMPARED) or word in ("times", "end", "on")
+        known = known or word in ARITHMETIC or word in LOOSE or word in ORDINALS
+        known = known or any(row[0] == word for row in COMPARED) or word in ("times", "end", "on")
         return not known and self.find_term("command", "property", "class", "constant") is None
 
     def read_command(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
@@ -631,7 +606,7 @@ class ExpressionParser:
         if term is None:
             return tree.Name(start, word)
         self.at += term[1]
-        key = tree.Value(start, int(place) if word in _NUMBERED else _ORDINALS[word])
+        key = tree.Value(start, int(place) if word in _NUMBERED else ORDINALS[word])
         return tree.ElementForm(start, term[0].term, "index", (key,))
 
     def read_numbered(self, start: int) -> tree.SyntaxNode:
@@ -669,7 +644,7 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
     "it": ExpressionParser.read_self,
     "its": ExpressionParser.read_self,
     "result": ExpressionParser.read_self,
-    **dict.fromkeys(_ORDINALS, ExpressionParser.read_ordinal),
+    **dict.fromkeys(ORDINALS, ExpressionParser.read_ordinal),
     "every": ExpressionParser.read_numbered,
     "some": ExpressionParser.read_numbered,
     "middle": ExpressionParser.read_numbered,
