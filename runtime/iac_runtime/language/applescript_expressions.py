@@ -279,7 +279,7 @@ class ExpressionParser:
         self.sight = (*before, terms)
         try:
             value = self.read_links(inside)
-            if find_application(value) == named:
+            if tree.find_application(value) == named:
                 return value
         except ScriptSyntaxError:
             self.depth = depth
@@ -299,15 +299,15 @@ class ExpressionParser:
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
                 # What a chain ends in stays while it grows at its other end.
-                before, app = self.sight, app if asked else find_application(value)
+                before, app = self.sight, app if asked else tree.find_application(value)
                 asked = True
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
-                value = _with_container(self.read_primary(), value)
+                value = tree.with_container(self.read_primary(), value)
                 self.sight = before
-            elif self.word() in RELATION and not self.at_label() and _takes_container(value):
+            elif self.word() in RELATION and not self.at_label() and tree.takes_container(value):
                 self.at += 1
-                value = _with_container(value, self.read_chain(inside=True))
+                value = tree.with_container(value, self.read_chain(inside=True))
                 asked = False
             elif self.word() in _WHOSE and not inside:
                 self.at += 1
@@ -596,7 +596,7 @@ class ExpressionParser:
             owner = tree.Name(start, "me" if word == "my" else "it")
             if self.word(1) == ":" and ":" not in self.labels:
                 return self.read_selector(start, owner)
-            return _with_container(self.read_primary(), owner)
+            return tree.with_container(self.read_primary(), owner)
         return tree.Name(start, word)
 
     def read_ordinal(self, start: int) -> tree.SyntaxNode:
@@ -671,38 +671,3 @@ def own_name(text: str) -> str:
     """Return a name of the script's own as it is compared: in bars, if it is none without them."""
     folded = text.casefold()
     return folded if re.fullmatch(r"[^\W\d]\w*", folded) else f"|{folded}|"
-
-
-def find_application(target: tree.SyntaxNode) -> str | None:
-    """Return the name of the app that a reference is in, if it is written down."""
-    while isinstance(target, tree.Member | tree.ElementForm | tree.Grouped | tree.Place):
-        inner = target.inner if isinstance(target, tree.Grouped) else target.within
-        if inner is None:
-            return None
-        target = inner
-    if isinstance(target, tree.Application) and isinstance(target.name, tree.Value):
-        return str(target.name.value)
-    return None
-
-
-def _takes_container(value: tree.SyntaxNode) -> bool:
-    if isinstance(value, tree.ListOf):
-        return bool(value.items) and all(map(_takes_container, value.items))
-    return isinstance(
-        value,
-        tree.Member | tree.ElementForm | tree.Name | tree.TermName | tree.Place | tree.HandlerCall,
-    )
-
-
-def _with_container(value: tree.SyntaxNode, container: tree.SyntaxNode) -> tree.SyntaxNode:
-    """Return a reference with its outermost container: `name of note 1` with `of folder 2`."""
-    if isinstance(value, tree.Member | tree.ElementForm | tree.Place):
-        inner = container
-        if value.within is not None:
-            inner = _with_container(value.within, container)
-        return replace(value, within=inner)
-    if isinstance(value, tree.ListOf):
-        return replace(value, items=tuple(_with_container(item, container) for item in value.items))
-    if isinstance(value, tree.HandlerCall):
-        return replace(value, owner=container)
-    return tree.Member(value.start, value, container)

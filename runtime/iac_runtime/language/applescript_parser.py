@@ -17,7 +17,6 @@ from iac_runtime.language.applescript_expressions import (
     ScriptSyntaxError,
     ScriptTerm,
     Terms,
-    find_application,
 )
 
 
@@ -78,7 +77,7 @@ class _Parser(ExpressionParser):
     def read_tell(self, start: int) -> tree.SyntaxNode:
         target = self.read_expression()
         before = self.sight
-        app = find_application(target)
+        app = tree.find_application(target)
         if app is not None:
             terms = self.find(app)
             self.sight = before[: self.common] + ((terms,) if terms else ())
@@ -239,7 +238,7 @@ class _Parser(ExpressionParser):
     def read_using(self, start: int) -> tree.SyntaxNode:
         self.expect("terms", "from")
         target = self.read_expression()
-        before, app = self.sight, find_application(target)
+        before, app = self.sight, tree.find_application(target)
         terms = self.find(app) if app is not None else None
         self.sight = before + ((terms,) if terms else ())
         self.end_line()
