@@ -188,6 +188,16 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session
+def audit(session: nox.Session) -> None:
+    """Audit and fuzz our own server, with `iac-scenario` and with mcp-assert beside it."""
+    session.install("-q", "-e", ".[dev]", "mcp-assert==0.12.3")
+    server = ("iac-mcp", "serve", "--simulate")
+    session.run("iac-scenario", "audit", "--strict", "--", *server)
+    session.run("iac-scenario", "fuzz", "--strict", "--", *server)
+    session.run("mcp-assert", "audit", "--server", " ".join(server))
+
+
+@nox.session
 def servers(session: nox.Session) -> None:
     """Install the official servers that scenarios are played against (needs node 20)."""
     names = ("filesystem", "everything", "memory")

@@ -4,9 +4,9 @@
 
 Each line of the file has a `kind`, and `tool` and `arguments` as a client sent them. Each is sent
 to a server with simulated apps. A call that was taken has been put right; else its error is to have
-a `next`, or, of a write, to say what to decide. `runs`: that call is answered, or a person would be
-asked. `keeps`: nothing but what was wrong is another. With KIND (a part of the word) each call is
-printed.
+a `next`, or, where it is no read of an app, to say what to decide. `runs`: that call is answered,
+or a person would be asked. `keeps`: nothing but what was wrong is another. With KIND (a part of the
+word) each call is printed.
 """
 
 import json
@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from bounds import exit_status, hold_at_least, hold_at_most
 from iac_base.errors import Cancellation
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.call import CallMethod, RemoteClient
+from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tools.own import CALL_TOOLS, OWN_TOOLS, added_tools
 
 NOBODY: Final = frozenset({"UNANSWERED", "REFUSED"})
@@ -62,22 +63,39 @@ def inner_call(call: Mapping[str, Any]) -> tuple[str, Any]:
     return str(given.get("name", "")), given.get("arguments", {"calls": given.get("calls")})
 
 
-def keeps_intention(row: Mapping[str, Any], then: Mapping[str, Any], known: Container[str]) -> bool:
-    """Say whether a next call is the one that was made, but for one thing that was wrong in it.
+def leaves_of(value: Any, way: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the plain values of arguments, each with the names before it."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from leaves_of(part, f"{way}.{key}")
+    elif isinstance(value, list):
+        for part in value:
+            yield from leaves_of(part, way)
+    else:
+        yield way, json.dumps(value)
 
-    Where the tool was wrong, the app and what was given are to be the same; where an object is not
-    there, a list of its kind is.
+
+def keeps_intention(row: Mapping[str, Any], then: Mapping[str, Any], known: Container[str]) -> bool:
+    """Say whether a next call is the one that was made, but for the one thing that was wrong.
+
+    The tool is the same, and all values under their names but one; what was not given may be
+    added. Where there is no such tool, one of the app has all that was given; where an object is
+    not there, its own collection is listed.
     """
     (tool, given), (other, arguments) = inner_call(row), inner_call(then)
-    if tool != other:
-        app = other.split("_")[0]
-        listed = row["kind"].startswith("stale") and other.endswith("_list")
-        named = app in tool or arguments.get("app") in tool.split("_")
-        return listed or (tool not in known and named)
-    changed = [key for key in given if arguments.get(key) != given[key]]
-    inside = [given[key] for key in changed if isinstance(given[key], Mapping)]
-    lost = [key for part in inside for key in part if key not in str(arguments)]
-    return len(changed) <= 1 and len(lost) <= 1
+    kept = [*leaves_of(arguments)]
+    lost = list((Counter(leaves_of(given)) - Counter(kept)).elements())
+    if tool == other:
+        # Of a list several words may be wrong.
+        ways = {way for way, _ in lost}
+        return len(lost) <= 1 or (len(ways) == 1 and ways <= {way for way, _ in kept})
+    app = other.split("_")[0]
+    if tool not in known:
+        return not lost and (app in tool or arguments.get("app") in tool.split("_"))
+    missing = str(given.get("target", ""))
+    kind = str(arguments.get("element", "")).rstrip("y")
+    listed = other == f"{tool.rpartition('_')[0]}_list" and kind in missing.rpartition("[")[0]
+    return row["kind"].startswith("stale") and listed
 
 
 def main(file: str, shown: str = "") -> int:
@@ -112,8 +130,10 @@ def main(file: str, shown: str = "") -> int:
         else:
             told.append("errors")
         if told[-1] == "errors" and then is None:
-            reads = row["tool"] == "read_tool"
-            told.append("none" if reads or not facts.get("suggestion") else "decide")
+            tool = catalogue.tools.get(inner_call(row)[0])
+            fault = facts.get("error", facts)
+            writes = tool is None or any_page(catalogue, tool.name).acts
+            told.append("decide" if writes and fault.get("suggestion") else "none")
         reply: dict[str, Any] = {}
         if then is not None:
             told.append("next")

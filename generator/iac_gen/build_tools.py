@@ -362,7 +362,8 @@ class _ToolBuilder:
         foreign = words != purpose
         own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
-            naming.unique_name(wanted, {*taken, function}),
+            # Two that an underscore tells apart would be one in JSON.
+            naming.unique_name(wanted, {*taken, *(f"{one}_" for one in taken), function}),
             Param(row.name, row.code, kind, "" if own_name else name),
             not row.optional,
             {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},

@@ -4,14 +4,15 @@ import os
 import sys
 from importlib.util import find_spec
 
-_NEEDS = ("anyascii", "black", "jinja2", "lxml")
+LIBRARIES = ("anyascii", "black", "jinja2", "lxml")
+"""What builds need beside the runtime; what they write may change with each."""
 
 
 def main() -> None:
     """Run the command line, or say in one line what is missing."""
     if sys.version_info < (3, 11):  # noqa: UP036  the message is for those whom pip did not stop
         sys.exit("iac-gen needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
-    missing = [name for name in _NEEDS if find_spec(name) is None]
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
         from iac_base.errors import pip_install
 

@@ -105,7 +105,7 @@ def _settable_property(
     classes: Mapping[str, Class], types: AppTypes, app: str
 ) -> tuple[str, Property]:
     """Return a reference, and a property of it that can be set; a plain one where there is."""
-    facts = (fact for fact in read_facts(load_field_book()[0]) if fact.app == app)
+    facts = (fact for fact in read_facts(load_field_book(app)[0]) if fact.app == app)
     refused = {fact.play.get("property") for fact in facts if "refusal" in fact.use}
     choices: list[tuple[bool, bool, str, Property]] = []
     own = types.example_reference(["specifier"])

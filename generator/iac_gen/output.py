@@ -130,9 +130,10 @@ def find_level_falls(
     What has the same name and codes is compared with itself. What is new in one of them is
     compared with everything that had the name or the codes.
     """
-    coded = names_by_codes(old)
     falls = []
-    for name, row in sorted(new.items()):
+    changed = sorted((name, row) for name, row in new.items() if old.get(name) != row)
+    coded = names_by_codes(old) if changed else {}
+    for name, row in changed:
         kind, _, shown = name.partition(" ")
         was = [old[name]] if name in old else []
         if not was or was[0].codes != row.codes:
@@ -377,9 +378,11 @@ class PreviousBuild:
             locked = json.loads(lock)
             if data["format"] != FORMAT or locked["format"] != FORMAT:
                 raise OutputError(f"was written in another format than {FORMAT}; build it again")
-            for name in data["tools"]:
+            named: dict[str, list[str]] = defaultdict(list)
+            for name, tool in data["tools"].items():
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is not the name of a tool")
+                named[tool["module"]].append(name)
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
             terms: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
@@ -388,7 +391,7 @@ class PreviousBuild:
             for key, row in data["apps"].items():
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is not the key of an app")
-                names = [n for n, tool in data["tools"].items() if tool["module"] == key]
+                names = named[key]
                 pick_keys(row, APP_ROW)
                 bound = locked["apps"][key]
                 identity = {"identity": bound["identity"]}

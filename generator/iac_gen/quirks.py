@@ -207,9 +207,9 @@ def known_apps() -> dict[str, KnownApp]:
 
 
 @cache
-def load_field_book() -> tuple[list[QuirkFile], list[Diagnostic]]:
-    """Read the files of the field book; `read_facts` makes facts of their rows."""
-    return load_quirks(files("iac_gen") / "field", "field")
+def load_field_book(app: str = "") -> tuple[list[QuirkFile], list[Diagnostic]]:
+    """Read the files of the field book, all or those that name an app; `read_facts` makes facts."""
+    return load_quirks(files("iac_gen") / "field", "field", app)
 
 
 def read_facts(files: Iterable[QuirkFile]) -> list[Fact]:
@@ -223,12 +223,16 @@ def read_facts(files: Iterable[QuirkFile]) -> list[Fact]:
 
 
 def load_quirks(
-    folder: Traversable = _FOLDER, place: str = "quirks"
+    folder: Traversable = _FOLDER, place: str = "quirks", naming: str = ""
 ) -> tuple[list[QuirkFile], list[Diagnostic]]:
-    """Read every quirk file; a row that is not understood is left out with a diagnostic."""
+    """Read every quirk file; a row that is not understood is left out with a diagnostic.
+
+    Files in which `naming` does not stand are not parsed, which takes most of the time.
+    """
     paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
-    names = sorted(paths.keys() - {"apps.toml"})
-    return _read_files({f"{place}/{name}": paths[name].read_bytes() for name in names})
+    texts = {name: paths[name].read_bytes() for name in sorted(paths.keys() - {"apps.toml"})}
+    wanted = {f"{place}/{name}": text for name, text in texts.items() if naming.encode() in text}
+    return _read_files(wanted)
 
 
 def read_quirks(files: Mapping[str, bytes]) -> tuple[list[QuirkFile], list[Diagnostic]]:

@@ -32,6 +32,7 @@ from platformdirs import user_cache_path
 
 from iac_base.files import write_whole
 from iac_gen import output
+from iac_gen.entry import LIBRARIES
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
 from iac_gen.resolve import STANDARD
 from iac_gen.text import on_one_line
@@ -511,7 +512,6 @@ def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
 
 
 _FORMAT = 2
-_LIBRARIES = ("anyascii", "black", "jinja2", "lxml")
 _SOURCES = (
     "**/*.py", "**/*.toml", "*.js", "*.jinja", "classify/*.json", "snapshots/standard/*.json",
 )  # fmt: skip
@@ -541,7 +541,7 @@ def generator_digest(templates: Path | None = None) -> str:
         here.parent / "iac_templates",
     )
     digest = hashlib.sha256(f"{_FORMAT} {sys.version_info[:2]}".encode())
-    for name in _LIBRARIES:
+    for name in LIBRARIES:
         digest.update(f"{name} {version(name)}".encode())
     paths = sorted(
         path for root in roots if root.is_dir() for one in _SOURCES for path in root.glob(one)

@@ -36,12 +36,21 @@ _ROW_PARTS: Final = 60
 """Levels below a row, and elements of each, whose texts tell it from others."""
 
 
+class Row(NamedTuple):
+    """The row that an element is in: its texts, the first of which names it; none where in none.
+
+    `beside` are the names of the rows before and after it.
+    """
+
+    texts: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
 class Fingerprint(NamedTuple):
     """What an element is known by. `identifier` and `row` are None where they were not read.
 
     Toolkits that show long lists use a few elements for all rows, so that an element of the same
-    handle and name can belong to another row: `row` are the texts of the row it is in, empty
-    where it is in none.
+    handle and name can belong to another row: `row` is the row that it is in.
     """
 
     role: str
@@ -50,20 +59,20 @@ class Fingerprint(NamedTuple):
     handle: Handle
     window: Handle
     window_title: str
-    row: tuple[str, ...] | None = None
+    row: Row | None = None
 
 
 class ElementFound(NamedTuple):
     """An element that a path leads to: its app, the way from its window to itself, its path.
 
-    `row` are the texts of the row that it is in, None where they were not read; `around` is what
-    was read for them. `id` is the short id that it was asked for by, empty where by its path.
+    `row` is the row that it is in, None where it was not read; `around` is what was read for that.
+    `id` is the short id that it was asked for by, empty where by its path.
     """
 
     root: UiNode
     way: tuple[UiNode, ...]
     path: str
-    row: tuple[str, ...] | None = None
+    row: Row | None = None
     around: tuple[Handle, ...] = ()
     id: str = ""
 
@@ -108,7 +117,7 @@ def branch_of(element: ElementFound) -> Branch:
 
 
 def fingerprint_of(
-    node: UiNode, window: UiNode, *, known: bool, row: tuple[str, ...] | None = None
+    node: UiNode, window: UiNode, *, known: bool, row: Row | None = None
 ) -> Fingerprint:
     """Return what an element is known by; `known` says that its identifier was read."""
     identifier = node.identifier if known else None
@@ -116,10 +125,8 @@ def fingerprint_of(
     return Fingerprint(node.role, node.title, identifier, *at, row)
 
 
-def row_texts(
-    way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[UiNode]]
-) -> tuple[str, ...]:
-    """Return the texts of the row that the last element of a way is in; empty where in none.
+def read_row(way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[UiNode]]) -> Row:
+    """Return the row that the last element of a way is in.
 
     A row is an element of such a role, or a small group beside another group. What can be pressed
     or filled in is left out: it changes with use.
@@ -127,26 +134,51 @@ def row_texts(
     Args:
         read: Answers with elements, their children and values read; those that are gone left out.
     """
-    row = next((node for node in reversed(way[1:]) if node.role in _ROW_ROLES), None)
-    if row is None and len(way) > 2 and _is_row(way[-2], way[-3], read):
-        row = way[-2]
-    if row is None:
-        return ()
-    texts = [row.title]
-    level = row.children[:_ROW_PARTS]
+    at = next((at for at in range(len(way) - 1, 0, -1) if way[at].role in _ROW_ROLES), 0)
+    if not at and len(way) > 2 and _is_row(way[-2], way[-3], read):
+        at = len(way) - 2
+    if not at:
+        return Row()
+    row, beside = way[at], _handles_beside(way[at], way[at - 1])
+    texts: dict[Handle, list[str]] = {row.handle: [row.title], **{one: [] for one in beside}}
+    level = dict.fromkeys(row.children[:_ROW_PARTS], row.handle) | {one: one for one in beside}
     for _ in range(_ROW_LEVELS):
         if not level:
             break
-        nodes = [node for node in read(level) if node.is_visible]
-        texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
-        level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
+        below: dict[Handle, Handle] = {}
+        for node in read([*level]):
+            owner = level[node.handle]
+            if node.is_visible and (node.handle == owner or node.role in _TEXTS):
+                texts[owner].append(node.title or str(node.value or ""))
+            if node.is_visible:
+                below |= dict.fromkeys(node.children[:_ROW_PARTS], owner)
+        level = below
     # An editor marks what is not saved.
-    return tuple(filter(None, (text.strip("*•").strip() for text in texts)))
+    plain = [[*filter(None, (one.strip("*•").strip() for one in held))] for held in texts.values()]
+    return Row(tuple(plain[0]), tuple(one[0] for one in plain[1:] if one))
 
 
-def row_lookup(
-    seen: Walk, read: Mapping[Handle, UiNode]
-) -> Callable[[Branch], tuple[str, ...] | None]:
+def is_same_row(before: Row | None, now: Row | None) -> bool:
+    """Say whether two readings are of one row: by all texts, or by its name and its neighbours."""
+    if before is None or now is None or before.texts == now.texts:
+        return True
+    names = before.texts[:1]
+    return (
+        bool(names)
+        and names == now.texts[:1]
+        and before.beside == now.beside
+        and (names[0] not in now.beside)
+    )
+
+
+def _handles_beside(node: UiNode, above: UiNode) -> tuple[Handle, ...]:
+    if node.handle not in above.children:
+        return ()
+    at = above.children.index(node.handle)
+    return (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
+
+
+def row_lookup(seen: Walk, read: Mapping[Handle, UiNode]) -> Callable[[Branch], Row | None]:
     """Return what says of the elements of a walk which row they are in; None if it was cut.
 
     Args:
@@ -156,13 +188,13 @@ def row_lookup(
         return lambda _: None
     known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
     known |= read
-    of_parent: dict[int, tuple[str, ...]] = {}
+    of_parent: dict[int, Row] = {}
 
-    def row_of_branch(branch: Branch) -> tuple[str, ...]:
+    def row_of_branch(branch: Branch) -> Row:
         # But for rows themselves it is the same for all that is beside it.
         key = id(branch if branch.node.role in _ROW_ROLES else branch.parent)
         if key not in of_parent:
-            of_parent[key] = row_texts(
+            of_parent[key] = read_row(
                 element_of_branch(branch).way,
                 lambda handles: [known[one] for one in handles if one in known],
             )
@@ -176,10 +208,7 @@ def _is_row(
 ) -> bool:
     if node.role not in _PLAIN_ROLES or not 1 < len(node.children) <= _FEW:
         return False
-    if node.handle not in above.children:
-        return False
-    at = above.children.index(node.handle)
-    beside = (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
+    beside = _handles_beside(node, above)
     return bool(beside) and any(one.role == node.role for one in read(beside))
 
 
@@ -188,21 +217,21 @@ def _merge_fingerprints(before: Fingerprint | None, seen: Fingerprint) -> Finger
 
     What was not read the second time stays as it was: who saw it then means that.
     """
-    if before is None:
+    if before is None or not is_same_row(before.row, seen.row):
         return None
     identifier = before.identifier if seen.identifier is None else seen.identifier
     row = before.row if seen.row is None else seen.row
     now = seen._replace(identifier=identifier, row=row)
     was = before._replace(
         identifier=identifier if before.identifier is None else before.identifier,
-        row=row if before.row is None else before.row,
+        row=row,
         window_title=now.window_title,
     )
     return now if was == now else None
 
 
 class RowReader:
-    """Reads elements for `row_texts`, each once, within `seconds`.
+    """Reads elements for `read_row`, each once, within `seconds`.
 
     Args:
         before: What was read for the same element the last time; it is read in one exchange.
@@ -240,13 +269,13 @@ class RowReader:
 
 
 def with_row(bridge: Bridge, app: UiApp, element: ElementFound, *, seconds: float) -> ElementFound:
-    """Return an element with the texts of the row that it is in now.
+    """Return an element with the row that it is in now.
 
     Raises:
         Silent: The app does not answer.
     """
     read = RowReader(bridge, app, seconds, element.around)
-    return element._replace(row=row_texts(element.way, read), around=tuple(read.asked))
+    return element._replace(row=read_row(element.way, read), around=tuple(read.asked))
 
 
 def describe_differences(before: Fingerprint, element: ElementFound) -> str:
@@ -269,13 +298,13 @@ def describe_differences(before: Fingerprint, element: ElementFound) -> str:
     elif node.handle != before.handle and not told:
         now = f", {node.role} {quote_text(node.title, 60)}" if node.title else f", {node.role}"
         told.append(f"another element has taken its place{now}{_in_row(element.row)}")
-    elif before.row is not None and element.row is not None and before.row != element.row:
+    elif not is_same_row(before.row, element.row):
         told.append(f"its row has changed, it is now{_in_row(element.row) or ' in none'}")
     return "; ".join(told)
 
 
-def _in_row(row: tuple[str, ...] | None) -> str:
-    return f" in the row {quote_text(' '.join(row), 80)}" if row else ""
+def _in_row(row: Row | None) -> str:
+    return f" in the row {quote_text(' '.join(row.texts), 80)}" if row and row.texts else ""
 
 
 def is_id(text: str) -> bool:
@@ -320,13 +349,13 @@ class PathMemory:
         branches: Sequence[Branch],
         *,
         known: bool,
-        row: Callable[[Branch], tuple[str, ...] | None] = lambda _: None,
+        row: Callable[[Branch], Row | None] = lambda _: None,
     ) -> None:
         """Remember the elements of a walk, and give each its id.
 
         Args:
             known: Whether identifiers were read.
-            row: The texts of the row that an element is in; None where they were not read.
+            row: The row that an element is in; None where it was not read.
         """
         rows = [
             (one.path, fingerprint_of(one.node, one.window, known=known, row=row(one)))

@@ -147,7 +147,9 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
         return front
     message = f"{app.name} has several windows that may be {quote_text(window.title, 60)}."
     guidance = "Close or rename the others, or bring this window to the front."
-    raise UiError("NOT_SUPPORTED", message, guidance, reason="no_window")
+    rows = [{"number": one.number, "title": one.title, **one.frame._asdict()} for one in alike]
+    more = {"candidates": rows}
+    raise UiError("NOT_SUPPORTED", message, guidance, reason="no_window", more=more)
 
 
 def _windows_like(

@@ -13,6 +13,7 @@ from iac_accessibility.element_identity import (
     Fingerprint,
     describe_differences,
     element_of_branch,
+    is_same_row,
     with_row,
 )
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
@@ -99,7 +100,8 @@ def resolve_target(
                 same = with_row(bridge, app, same, seconds=seconds)
                 if not describe_differences(before, same):
                     return same._replace(id=id)
-        if id and before is not None:
+        if before is not None and (id or (before.row and before.row.texts)):
+            # It may stand elsewhere by now: its row says whether it is the one that is meant.
             element = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
         else:
             element = follow_path(bridge, app, parse_path(path), seconds=seconds)
@@ -282,7 +284,7 @@ def _find_again(
         element = path_of(bridge, app, before.handle, seconds=seconds)
         element = with_row(bridge, app, element, seconds=seconds)
         if (element.node.role, element.node.title) == kind:
-            if before.row not in (None, element.row):
+            if not is_same_row(before.row, element.row):
                 # The handle stands for what is in another row now.
                 return "", ""
             return element.path, session.memory.remember_element(app, element)
@@ -298,7 +300,7 @@ def _find_again(
         row = with_row(bridge, app, element_of_branch(alike[0]), seconds=seconds).row
     except UiFault:
         return "", ""
-    if row != before.row:
+    if before.row is None or row is None or row.texts != before.row.texts:
         # The only one that is left may be that of another row.
         return "", ""
     known = bool(bridge.free & Detail.IDENTIFIER)

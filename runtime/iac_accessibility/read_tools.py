@@ -24,9 +24,10 @@ from iac_accessibility.arguments import (
 )
 from iac_accessibility.element_identity import (
     ElementFound,
+    Row,
     RowReader,
     element_of_branch,
-    row_texts,
+    read_row,
     with_row,
 )
 from iac_accessibility.errors import UiError
@@ -96,9 +97,9 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     shown = matches[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
 
-    def row_of_branch(branch: Branch) -> tuple[str, ...] | None:
+    def row_of_branch(branch: Branch) -> Row | None:
         try:
-            return row_texts(element_of_branch(branch).way, read)
+            return read_row(element_of_branch(branch).way, read)
         except UiFault:
             return None
 

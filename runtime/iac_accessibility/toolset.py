@@ -191,7 +191,7 @@ def apply_change(
     known = state | {"gone": True} if after is None else element_state(app, after, id=element.id)
     answer["element_state"] = known
     if change.value is not None:
-        told_of = _value_outcome(app, change.value, node, after)
+        told_of = _value_outcome(session, app, change.value, node, after)
         notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
         return answer | told_of | ({"notes": notes} if notes else {})
     if after is None:
@@ -223,12 +223,12 @@ def _wait_for_dialog(
 
 
 def _value_outcome(
-    app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
+    session: UiSession, app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
 ) -> dict[str, Any]:
     """Return what an answer says of a value that was set: whether it holds now, and what was."""
     notes: list[str] = []
     secret = holds_secret(node)
-    done = after is not None and (secret or is_same_value(value, after.value))
+    done = after is not None and (secret or _holds_value(session, value, after))
     if after is None:
         notes.append(
             "The element is gone or cannot be read, so it is unknown whether the value was set."
@@ -259,7 +259,7 @@ def _read_settled(
         while True:
             now = read_one(reader, node.handle, _STATE, seconds)
             pressed = now.role == "button" and "pressed" in now.states
-            late = value is not None and not is_same_value(value, now.value)
+            late = value is not None and not _holds_value(session, value, now)
             if not (pressed or late) or time.monotonic() > settled:
                 # GTK 3 keeps the shell of what it destroyed: without any state.
                 return now if now.states or not node.states else None
@@ -271,10 +271,25 @@ def _read_settled(
 def is_same_value(wanted: str | float | bool, got: Scalar) -> bool:
     """Say whether a value that was read back is the one that was set."""
     if isinstance(wanted, bool) or isinstance(got, bool):
-        return wanted is got
-    if isinstance(wanted, str) or isinstance(got, str):
-        return str(wanted).strip() == str(got).strip()
-    return got is not None and math.isclose(wanted, got, rel_tol=1e-6, abs_tol=1e-6)
+        return got in (0, 1) and bool(got) is wanted
+    if isinstance(wanted, str) and isinstance(got, str):
+        return wanted.strip() == got.strip()
+    with suppress(TypeError, ValueError):
+        return math.isclose(
+            float(wanted), float(math.nan if got is None else got), rel_tol=1e-6, abs_tol=1e-6
+        )
+    return False
+
+
+def _holds_value(session: UiSession, wanted: str | float | bool, node: UiNode) -> bool:
+    """Say whether an element holds what was set; of a text a node has but what is shown of it."""
+    if is_same_value(wanted, node.value):
+        return True
+    if not isinstance(wanted, str):
+        return False
+    with suppress(UiFault):
+        return session.bridge.full_text(node.handle, _LEAST) == wanted
+    return False
 
 
 def check_action(node: UiNode, action: str, asked: str = "") -> None:
@@ -303,7 +318,8 @@ def describe_element(element: ElementFound, app: UiApp) -> str:
     node = element.node
     name = f" {quote_text(node.title, 60)}" if node.title else f" at {element.path[-80:]}"
     place = f"window {quote_text(element.window.title, 60)} of " if len(element.way) > 1 else ""
-    row = f"the row {quote_text(' '.join(element.row), 80)}, " if element.row else ""
+    texts = " ".join(element.row.texts) if element.row else ""
+    row = f"the row {quote_text(texts, 80)}, " if texts else ""
     return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 

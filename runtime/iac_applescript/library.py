@@ -331,7 +331,7 @@ class _ScriptIndex(NamedTuple):
 
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
-    known = catalogue.find_app(app) if app else None
+    known = catalogue.named_app(app) if app else None
     hits = find_scripts(query, known.name if known else app, 1)
     analyser = shared_analyzer(catalogue)
     return [saved_script_call(row, analyser) for row in hits if row.score >= _SURELY]

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
@@ -26,6 +27,13 @@ from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import field_skill, find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts
 from iac_applescript.patterns import RunOutcome, number_placeholders
+from iac_applescript.recording import (
+    BridgeLog,
+    Recording,
+    explain_commit,
+    judge_changes,
+    record_run,
+)
 from iac_applescript.results import (
     KNOWN,
     LEARNED,
@@ -50,7 +58,13 @@ from iac_applescript.running import (
     run_script,
 )
 from iac_applescript.store import PatternStore, is_learning_off
-from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
+from iac_applescript.toolset import (
+    DEFAULT_TIMEOUT,
+    Arguments,
+    ScriptToolset,
+    lookup_tool,
+    open_toolset,
+)
 from iac_applescript.wrapping import ChosenScript, choose_script
 from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
@@ -59,18 +73,18 @@ from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
+    CallFacts,
     Effect,
     Plan,
     RaisedLevel,
     Runner,
+    TargetDescription,
     Tool,
     ToolContext,
     Verb,
     find_tainted_texts,
     toolset_tools,
 )
-
-DEFAULT_TIMEOUT: Final = 30.0
 
 
 @lookup_tool
@@ -205,6 +219,26 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     script, language = given.script, given.language
     analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
     analysis = toolset.add_confinement_reason(analysis)
+    return _plan_run(tool, call, toolset, given, analysis, context)
+
+
+def _plan_run(
+    tool: Tool,
+    call: Call,
+    toolset: ScriptToolset,
+    given: ChosenScript,
+    analysis: ScriptAnalysis,
+    context: ToolContext,
+    recording: Recording | None = None,
+) -> Plan:
+    """Return the plan of a run; one of a JavaScript is recorded before a person is asked."""
+    script, language = given.script, given.language
+    reach = script_reach(script, language, analysis)
+    table: tuple[TargetDescription, ...] = ()
+    unseen = analysis
+    if recording is not None:
+        analysis, table = judge_changes(analysis, recording, toolset.analyser)
+        reach = ProcessReach(reach.processes, "")
     confined = toolset.is_confined(analysis)
     told = (*analysis.targets, *analysis.unknown)
     raised = (
@@ -212,16 +246,27 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         for reason in analysis.reasons[:5]
         if analysis.level != "SAFE"
     )
-    tokens = scan_script(script, language).tokens if analysis.level != "SAFE" else ()
+    sent = "\n".join(change.line for change in recording.changes) if recording else script
+    tokens = scan_script(sent, language).tokens if analysis.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
     literals += iterate_texts(given.arguments)
-    return toolset.plan_call(
+
+    def look(facts: CallFacts) -> Plan:
+        """Return the plan of what the script would change; as it was where that is not known."""
+        found = record_run(toolset, call, given, context, facts)
+        if not found.why:
+            return _plan_run(tool, call, toolset, given, unseen, context, found)
+        why = TargetDescription("What it changes", f"not known before it runs: {found.why}")
+        first = _plan_run(tool, call, toolset, given, unseen, context)
+        return replace(first, facts=replace(facts, shown=(why, *facts.shown)))
+
+    plan = toolset.plan_call(
         tool,
         call,
         lambda toolset, asked, run: _run_planned(
-            toolset, asked, given, run, analysis, confined=confined
+            toolset, asked, given, run, analysis, recording, confined=confined
         ),
-        _script_effects(toolset, analysis, script_reach(script, language, analysis)),
+        _script_effects(toolset, analysis, reach),
         line=summarize_script(given, analysis, confined=confined),
         deed=f"run {_LANGUAGES[language]} that can {{deeds}}",
         raised=(
@@ -229,10 +274,11 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
             *find_tainted_texts(literals, context.permissions.taint, call.caller.token_client),
         ),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
-        lines=tuple(worst_lines(script, analysis)),
-        pin=given.digest,
+        lines=table or tuple(worst_lines(script, analysis)),
+        pin=given.digest + recording.digest if recording else given.digest,
         secrets=analysis.secrets,
     )
+    return replace(plan, look=look, seen_first=True) if language == "javascript" else plan
 
 
 _LANGUAGES: Final = {"applescript": "an AppleScript", "javascript": "a script in JavaScript"}
@@ -280,6 +326,7 @@ def _run_planned(
     given: ChosenScript,
     run: Runner,
     analysis: ScriptAnalysis,
+    recording: Recording | None = None,
     *,
     confined: bool,
 ) -> Result:
@@ -297,8 +344,16 @@ def _run_planned(
             else confiner.confined_command(argv, known, dict.fromkeys(lets))
         )
 
-    limits = (timeout, confine_command, analysis.bounds, given.arguments)
-    ran = run_script(run, script, language, *limits, readable=readable)
+    bounds, log = analysis.bounds, None
+    if recording is not None and recording.changes and bounds is not None:
+        run = log = BridgeLog(run, bounds._replace(lines=recording.changes), "commit")
+        bounds = log.bounds
+    if recording is not None and recording.ran and not (recording.changes or readable):
+        # All that it does is done: it reads.
+        ran = recording.ran
+    else:
+        limits = (timeout, confine_command, bounds, given.arguments)
+        ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
         outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
@@ -311,7 +366,8 @@ def _run_planned(
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
             failure = toolset.explain_failure(ran.original, failure.number, script, language)
-        raise ScriptError(failure_to_error(failure, ran.original), failure)
+        error = failure_to_error(failure, ran.original)
+        raise ScriptError(explain_commit(log.told, error) if log else error, failure)
     assert answer is not None
     return {
         "result": answer.value,

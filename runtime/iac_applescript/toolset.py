@@ -6,7 +6,7 @@ Planning a call starts nothing: it says what the call needs, so that a gate can 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason
@@ -46,6 +46,9 @@ from iac_runtime.toolkit import (
     ToolResult,
     clean_result,
 )
+
+DEFAULT_TIMEOUT: Final = 30.0
+"""Seconds of a script whose call names none."""
 
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"
@@ -151,6 +154,9 @@ class ScriptToolset:
         try:
             return success_result(work(self, given, run))
         except ScriptError as stopped:
+            if stopped.error.type == "STALE":
+                # Nothing was sent: what it does is looked at and asked about again.
+                raise stopped.error from None
             return failure_result(stopped.error, stopped.failure)
         except ToolError as error:
             return failure_result(error)

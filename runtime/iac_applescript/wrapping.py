@@ -43,7 +43,7 @@ _OFFSETS: Final = re.compile(r"(?m)^(\S+?:)?(\d+):(\d+)(?=: (?:execution|syntax)
 _READS: Final = """
 on run iac_texts
 	set iac_data to (current application's NSString's stringWithString:(item 1 of iac_texts))'s dataUsingEncoding:4
-	return my iac_run((current application's NSJSONSerialization's JSONObjectWithData:iac_data options:4 |error|:(missing value)) as list)
+	my iac_run((current application's NSJSONSerialization's JSONObjectWithData:iac_data options:4 |error|:(missing value)) as list)
 end run
 """  # noqa: E501
 

@@ -5,7 +5,7 @@ Grep and Glob run in the same confinement.
 On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
 (read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
 caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
-of its own and ends whole; the folder and the variables last for the session.
+of its own and ends whole; the folder lasts for the session.
 """
 
 import json
@@ -64,11 +64,10 @@ class BashResult(NamedTuple):
 
 
 _SCRIPT: Final = (_HERE / "bash_session.sh").read_text(encoding="utf-8").replace("\n", " ")
-"""Takes the command, the folder to begin in, and the variables of the last call.
+"""Takes the command and the folder to begin in.
 
-It is one line: Bash counts those of the command after it.
-What the next call needs goes into a file without a name. Only Bash inside of the confinement reads
-it again, so that no variable of a command reaches the program that confines.
+It is one line: Bash counts those of the command after it. The folder for the next call goes into a
+file without a name.
 """
 
 _PROFILE: Final = (_HERE / "bash_session.sb").read_text(encoding="utf-8")
@@ -105,7 +104,6 @@ class BashSession:
         self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
         self.folder = self._home
         self._start = sandbox.root if unconfined or _ON_MAC else "/"
-        self._kept_variables = ""
         self._ending = threading.Event()
         self._running = threading.Lock()
         # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
@@ -144,7 +142,7 @@ class BashSession:
             words = [
                 *self._confinement_command(list(before)),
                 *("bash", "-c", self._wrapper_script(state.fileno()), "bash"),
-                *(command, self.folder, self._kept_variables),
+                *(command, self.folder),
             ]
             facts = (words, self._start, self._command_environment(), self._limits, timeout)
             result = run_bounded(*facts, ending=self._ending, pass_fds=(state.fileno(),))
@@ -166,7 +164,7 @@ class BashSession:
         return re.sub("|".join(values), lambda match: values[match[0]], _SCRIPT)
 
     def _store_state(self, state: IO[bytes], result: BashResult) -> list[str]:
-        """Remember the folder and the variables for the next call; return what is to be said.
+        """Remember the folder for the next call; return what is to be said.
 
         The command can write to the file too: what Bash would not have written is passed over.
         """
@@ -179,11 +177,9 @@ class BashSession:
                 f" user namespaces, or {_WAY_OUT}."
             )
         begun, *left = written.split(b"\0")
-        if begun != b"begun" or len(left) != 2 or len(left[0]) > LONGEST:
+        if begun != b"begun" or len(left) != 2 or left[1] or len(left[0]) > LONGEST:
             return []
-        self.folder, exported = map(os.fsdecode, left)
-        if len(left[1]) <= LONGEST:
-            self._kept_variables = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
+        self.folder = os.fsdecode(left[0])
         tops = (self._home, self._sandbox.root)
         if any(self.folder == top or self.folder.startswith(f"{top}/") for top in tops):
             return []

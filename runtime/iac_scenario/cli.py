@@ -460,7 +460,7 @@ def fuzz(
 @click.argument("files", nargs=-1, required=True, type=FOUND_FILE)
 @_report_options
 def lint(files: tuple[Path, ...], form: str, strict: bool) -> None:
-    """Check how scenario FILES are written, without playing them or starting a server."""
+    """Check how scenario files are written, without playing them or starting a server."""
     _print_checks([one for file in files for one in lint_scenario(file)], form, strict=strict)
 
 

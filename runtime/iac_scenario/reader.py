@@ -209,9 +209,6 @@ def _check_meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
     for key, item in value.items():
         if (problem := _value_problem(key, item)) is not None:
             wrong((*where, key), problem)
-        elif key in ("mode", "permission_mode") and item == "delegate":
-            note = "delegate is a mode of claudeless; here it is the same as default."
-            ignored((*where, key), note)
         elif key in _RULES and isinstance(item, list):
             for index, reason in enumerate(map(rule_note, item)):
                 if reason is not None:
@@ -424,5 +421,4 @@ def _build_permissions(document: dict[str, Any]) -> PermissionRules:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
     rules = {kind: tuple(value.get(kind, ())) for kind in _RULES}
-    mode = "default" if mode == "delegate" else mode
     return _build_part(PermissionRules, value, mode=mode, **rules)

@@ -37,8 +37,7 @@ class TableFormat(NamedTuple):
 
 
 def _read_tables() -> Iterator[tuple[str, TableFormat]]:
-    permissions = "|".join((*PERMISSION_MODES, "delegate"))
-    modes = {"MODES": "|".join(MODES), "PERMISSION_MODES": permissions}
+    modes = {"MODES": "|".join(MODES), "PERMISSION_MODES": "|".join(PERMISSION_MODES)}
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
         fields: dict[str, FieldFormat] = {}

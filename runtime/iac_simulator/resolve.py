@@ -493,7 +493,8 @@ def insert_object(world: AppWorld, place: NewObjectPlace, term: str, data: Data)
     front = place.owner.data is world.data and row is not None and row.code in _WINDOWED
     index = 0 if place.first or front else len(items)
     if place.beside is not None and not front:
-        index = next(i for i, one in enumerate(items) if one is place.beside) + (not place.first)
+        places = (i + (not place.first) for i, one in enumerate(items) if one is place.beside)
+        index = next(places, len(items))
     items.insert(index, data)
     return world.make_reference(world.list_item(place.owner, place.plural, index).chain)
 
@@ -602,16 +603,13 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
             raise EventRefusedError(-10024)
         first = chain[-1].value == "before"
         return NewObjectPlace(node.home.owner, node.home.plural, first, node.data)
-    named = resolve_chain(world, chain[:-1]) if chain and chain[-1].kind == "l" else None
-    if isinstance(named, WorldObject):
-        plural = _plural_for(world, named, term)
+    if chain and chain[-1].kind == "l":
+        listed = isinstance(resolve_chain(world, chain[:-1]), FoundItems)
+        owner, plural = object_at(world, chain[: -2 if listed else -1]), chain[-2].value
+        if not listed or not isinstance(owner.data.get(plural), list):
+            plural = _plural_for(world, owner, term) or (plural if listed else None)
         if plural is None:
             raise EventRefusedError(-10024)
-        return NewObjectPlace(named, plural, chain[-1].value == "beginning")
-    if chain and chain[-1].kind == "l":
-        owner, plural = object_at(world, chain[:-2]), chain[-2].value
-        if not isinstance(owner.data.get(plural), list):
-            plural = _plural_for(world, owner, term) or plural
         return NewObjectPlace(owner, plural, chain[-1].value == "beginning")
     owner = target_object(world, at) if at is not None else world.root
     plural = _plural_for(world, owner, term)

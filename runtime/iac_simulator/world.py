@@ -370,7 +370,7 @@ def answer_by_type(world: AppWorld, type_: str, direct: Any, now: str) -> Any:
         kind = find_type(term)
         reading = kind.reading if kind is not None else ""
         if reading in ("object", "any"):
-            return direct if isinstance(direct, AppReference) else UNDEFINED
+            return direct if isinstance(direct, AppReference | list) else UNDEFINED
         if reading == "boolean":
             return True
         if reading == "date":

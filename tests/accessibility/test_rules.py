@@ -164,6 +164,16 @@ def test_any_value_is_taken_or_refused(value: str | float | bool) -> None:
             assert is_same_value(taken, taken)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "got", "same"),
+    [("5", 5.0, True), (5.0, "5", True), (True, 1.0, True), ("5", 6.0, False), ("5", None, False)],
+)
+def test_a_value_is_the_same_in_whatever_kind_it_is_read(
+    wanted: str | float | bool, got: str | float | None, same: bool
+) -> None:
+    assert is_same_value(wanted, got) is same
+
+
 FRONT = UiApp(1, "Notes", "com.apple.Notes", 1.0)
 
 

@@ -69,6 +69,12 @@ def test_a_text_of_all_languages_is_exact_by_every_road(
         subprocess.run([*screen, "us"], check=True)
 
 
+@pytest.mark.parametrize("text", ["long " * 2_000, "hidden\u200b and\u00a0more", "\n\nfirst"])
+def test_a_text_that_stands_there_exactly_is_not_called_failed(hands: User, text: str) -> None:
+    answer = hands("set_value", element=at(hands, "Notes"), value=text)
+    assert answer["success"], answer
+
+
 def test_a_text_is_put_behind_what_is_there(hands: User) -> None:
     answer = hands("type_text", element=at(hands, "Name"), text=" 山田")
     assert answer["element_state"]["value"] == "first 山田"

@@ -46,6 +46,9 @@ def test_of_windows_that_are_alike_in_all_none_is_touched(twins: User, start: An
             facts = twins.fails("place_window", element=row["id"], **more)
             assert facts["reason"] == "no_window"
             assert 'several windows that may be "Fixture"' in facts["message"]
+            assert {row["number"] for row in facts["candidates"]} == {
+                one.number for one in before if one.title == "Fixture"
+            }
     assert windows(twins) == before
 
 

@@ -2,23 +2,32 @@
 
     python tests/applescript/library_checks.py
 
-writes `library.lock` anew: a line a script with its level and what it does.
+writes `library.lock` anew: a line a script with its level and what it does, and
+`library_runs.lock`: how each AppleScript ends on the seeded world, what it prints and changes.
 """
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import iac_gen.render
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.library import SavedScript, shipped_scripts
+from iac_applescript.wrapping import wrap_script
 from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
+from iac_runtime.tools.tables import Tables
+from iac_simulator import Simulator, difference, parse_profile
+from iac_simulator.simulator import demo_state
+from iac_simulator.world import default_world
 
 HERE = Path(__file__).parent
 LOCK = HERE / "library.lock"
+RUNS_LOCK = HERE / "library_runs.lock"
 ADDITIONS = "Standard Additions"
 
 _TAKEN = frozenset(
@@ -103,6 +112,90 @@ def problems(found: ScriptAnalysis) -> Iterator[str]:
             yield f"{reason.place.line}: {reason.text} {reason.message}"
 
 
+_ALWAYS: Final = ("finder", "system_events", "standard_additions")
+_SHOWN: Final = 160
+"""Characters of a line of the lock that a text takes at most."""
+
+RUNS: Final[dict[str, dict[str, Any]]] = tomllib.loads(
+    HERE.joinpath("library_runs.toml").read_text("utf-8")
+)
+VALUES: Final[dict[str, Any]] = {
+    "text": "a", "integer": 2, "number": 2.5, "boolean": True, "list": ["a", "b"],
+    "date": "2026-03-02T10:00", "path": "/Users/me/Desktop",
+}  # fmt: skip
+
+
+def given_arguments(script: SavedScript) -> list[Any]:
+    """Return what a script is run with: what is given for it or its app, else its default."""
+    layers = [
+        RUNS["given"].get(name, {}) for name in ("all", script.name.partition(".")[0], script.name)
+    ]
+    values: dict[str, Any] = {}
+    for name, one in script.parameters.items():
+        default = VALUES[one.type] if one.default is None else one.default
+        found = [row[name] for row in layers if name in row]
+        values[name] = found[-1] if found else default
+    return script.bind_arguments(values)
+
+
+def library_world(tables: Iterable[Tables]) -> dict[str, Any]:
+    """Return the shipped world with what the scripts of the library need beside it."""
+    known = {row.key: row for row in tables}
+    state = {key: world for key, world in demo_state().items() if key in known or key == "@now"}
+    for app, more in RUNS["world"].items():
+        if app in known:
+            _merge_world(state.setdefault(app, default_world(known[app])), more)
+    return state
+
+
+def run_script(
+    script: SavedScript, analyser: ScriptAnalyzer, tables: Sequence[Tables], profile: str
+) -> tuple[str, str, str]:
+    """Return how an AppleScript ends, what it prints and what it changes in the seeded world."""
+    bounds = analyser.analyze_script(script.script, script.language).bounds
+    worn = wrap_script(script.script, script.language, 30, bounds, given_arguments(script))
+    needed = {row.key for row in tables if row.app.name in script.apps} | set(_ALWAYS)
+    state = library_world(row for row in tables if row.key in needed)
+    simulator = Simulator(tables, state, faults=parse_profile(profile))
+    before = simulator.state()
+    done = simulator(["osascript", "-s", "s", "-", *worn.arguments], worn.text.encode(), 30)
+    said = re.sub(r"^\d+:\d+: ", "", done.stderr.decode().strip().replace("\n", " "))
+    found = difference(before, simulator.state())
+    places = [f"+ {place}" for place, _ in found.added] + [
+        f"- {place}" for place, _ in found.removed
+    ]
+    places += [f"{row.place} = {row.after}" for row in found.changed]
+    shown = [repr(text)[1:-1][:_SHOWN] for text in (said, done.stdout.decode(), "; ".join(places))]
+    return ("timeout" if done.timed_out else shown[0] or "ran"), shown[1], shown[2]
+
+
+def library_lines(analyser: ScriptAnalyzer) -> list[str]:
+    """Return the lines of the lock of runs, by both profiles."""
+    catalogue = analyser.catalogue
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
+    lines = []
+    for script in shipped_scripts():
+        if script.language == "applescript":
+            friendly = run_script(script, analyser, tables, "friendly")
+            hard = run_script(script, analyser, tables, "hard")[0]
+            lines.append("\t".join((script.name, hard, *friendly)))
+    return lines
+
+
+def _merge_world(world: Any, more: Mapping[str, Any]) -> None:
+    """Put values into a world; an object of a list is named by its place or its name."""
+    for key, value in more.items():
+        place: Any = key
+        if isinstance(world, list):
+            names = [item.get("name") for item in world]
+            place = names.index(key) if key in names else int(key)
+        inside = isinstance(world, list) or key in world
+        if inside and isinstance(value, dict) and "ref" not in value:
+            _merge_world(world[place], value)
+        else:
+            world[place] = value
+
+
 if __name__ == "__main__":
     import tempfile
 
@@ -111,5 +204,7 @@ if __name__ == "__main__":
     shipped_tools = HERE.parent.parent / "generated" / "iac_tools"
     with tempfile.TemporaryDirectory() as made:
         catalogue = Catalogue([dictionaries(Path(made)), shipped_tools])
-        LOCK.write_text(lock(judged(ScriptAnalyzer(catalogue))), encoding="utf-8")
+        found = ScriptAnalyzer(catalogue)
+        LOCK.write_text(lock(judged(found)), encoding="utf-8")
+        RUNS_LOCK.write_text("\n".join([*library_lines(found), ""]), encoding="utf-8")
     sys.exit(0)

@@ -164,9 +164,10 @@ def test_a_script_has_the_effects_of_the_tool_that_does_the_same(
             },
         ),
         (
+            # Values are not followed: one name stands for all that it is given.
             'const n = Application("Notes"); [Application("Mail")].map(n => n.quit())',
             {
-                ("read", "com.apple.Notes", "", "MODIFY"),
+                ("end", "com.apple.Notes", "", "DANGEROUS"),
                 ("end", "com.apple.mail", "", "DANGEROUS"),
             },
         ),
@@ -194,7 +195,7 @@ def test_a_script_has_the_effects_of_the_tool_that_does_the_same(
             'const n = Application("Notes"), m = Application("Mail");'
             " n.notes().map(() => m)[0]?.quit()",
             {
-                ("read", "com.apple.Notes", "", "MODIFY"),
+                ("end", "com.apple.Notes", "note", "DANGEROUS"),
                 ("end", "com.apple.mail", "", "DANGEROUS"),
             },
         ),

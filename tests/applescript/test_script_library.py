@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 from guide_lint import lint
 from guide_lint import scripts as worked
-from library_checks import LOCK, dictionaries, judged, lock, problems, taken
+from library_checks import (
+    LOCK,
+    RUNS_LOCK,
+    dictionaries,
+    given_arguments,
+    judged,
+    library_lines,
+    lock,
+    problems,
+    taken,
+)
 from remainder import read_remainder
 from script_calls import call, data
 
@@ -32,16 +42,6 @@ JAVASCRIPT = [row for row in SCRIPTS if row.language == "javascript"]
 BRIDGED = ("mac.join_pdfs", "mac.pdf_pages", "mac.pdf_text")
 """Scripts that go to Objective-C, which the reader of AppleScript does not follow."""
 
-GIVEN: dict[str, Any] = {
-    "calendar": "Work", "title": "Board meeting", "list": "Shopping", "playlist": "Evening",
-    "group": "Group 1", "family": "Font family 1", "tag": "Flattened tag 1.1",
-}  # fmt: skip
-"""What the simulated world has, by the name of a parameter."""
-
-VALUES: dict[str, Any] = {
-    "text": "a", "integer": 2, "number": 2.5, "boolean": True, "list": ["a", "b"],
-    "date": "2026-03-02T10:00", "path": "/Users/me/Desktop",
-}  # fmt: skip
 OWN = """app = "Notes"
 [greet]
 purpose = "Greet a friend by name"
@@ -141,16 +141,7 @@ def test_each_javascript_does_it_in_the_simulator(
     simulator = Simulator(tables, faults=parse_profile(profile))
     failed: dict[str, bytes] = {}
     for row in JAVASCRIPT:
-        given = row.bind_arguments(
-            {
-                name: GIVEN[name]
-                if name in GIVEN and one.type == "text"
-                else VALUES[one.type]
-                if one.default is None
-                else one.default
-                for name, one in row.parameters.items()
-            }
-        )
+        given = given_arguments(row)
         asked = found[row.name].bounds
         worn = wrap_script(row.script, "javascript", 30, asked, given)
         argv = ["osascript", "-l", "JavaScript", "-", *worn.arguments]
@@ -161,6 +152,15 @@ def test_each_javascript_does_it_in_the_simulator(
         assert simulator.events or row.apps == ("Standard Additions",), row.name
         simulator.events.clear()
     assert failed.keys() == (read_remainder()["library"].keys() if profile == "hard" else set())
+
+
+def test_each_applescript_ends_prints_and_changes_what_was_reviewed(known: ScriptAnalyzer) -> None:
+    was, now = RUNS_LOCK.read_text(encoding="utf-8").splitlines(), library_lines(known)
+    says = "changed: look at each, then run tests/applescript/library_checks.py"
+    assert [*difflib.unified_diff(was, now, lineterm="", n=0)] == [], says
+    ends = [line.split("\t")[1:3] for line in now]
+    assert sum(friendly == "ran" for _, friendly in ends) >= 0.9 * len(ends)
+    assert sum(hard == "ran" for hard, _ in ends) >= 0.8 * len(ends)
 
 
 def test_wishes_in_other_words_find_the_script() -> None:

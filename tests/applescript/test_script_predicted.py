@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from script_cases import read_cases
 
 from iac_applescript.analysis.analyser import JavaScriptBounds, ScriptAnalyzer
 from iac_applescript.wrapping import wrap_javascript
@@ -157,8 +158,7 @@ def test_nothing_is_sent_above_what_was_predicted(
         events, _ = sent(simulator, script, nothing)
         assert all(event.event in READS for event in events), script
         return
-    events, complaint = sent(simulator, script, found.bounds)
-    assert "was not approved" not in complaint, script
+    events, _ = sent(simulator, script, found.bounds)
     for event in events:
         needed = levels.level(event)
         assert LEVELS.index(needed) <= LEVELS.index(found.level), (event, script)
@@ -166,6 +166,49 @@ def test_nothing_is_sent_above_what_was_predicted(
         if event.event not in READS:
             done = [row for row in found.effects if row.app == event.app and row.verb != "read"]
             assert done or needed == "SAFE", (event, found.effects, script)
+
+
+def test_what_a_text_does_not_show_is_held_by_the_bridge(
+    analyser: ScriptAnalyzer, levels: Levels, simulator: Simulator
+) -> None:
+    cases = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
+    held = 0
+    for case in cases:
+        if case.language == "javascript":
+            found = analyser.analyze_script(case.script, "javascript")
+            if found.level != "DANGEROUS":
+                assert found.bounds is not None
+                events, _ = sent(simulator, case.script, found.bounds)
+                worst = [event for event in events if levels.level(event) == "DANGEROUS"]
+                assert not worst, case.script
+                held += 1
+    assert held
+
+
+@pytest.mark.parametrize(("script", "says"), [
+    ('const s = Application("Safari"); const u = "https://" + s.name(); s.documents[0].url = u',
+     "which the script does not spell out"),
+    ('let p = "/Library/Launch"; p += "Agents"; const f = Application("Finder");'
+     " f.duplicate(f.home.files[0], {to: f.folders.byName(p)})", "does not spell out"),
+    ('const p = ["/Library/Launch", "Agents"].join(""); const f = Application("Finder");'
+     " f.duplicate(f.home.files[0], {to: Path(p)})", "does not spell out"),
+    ('const e = RegExp.prototype.exec; RegExp.prototype.exec = () => null;'
+     ' const p = ["/Library/Launch", "Agents"].join(""); const f = Application("Finder");'
+     " f.duplicate(f.home.files[0], {to: Path(p)})", "does not spell out"),
+    ('const n = Application("Notes"), f = Application("Finder"); f.home.name();'
+     " n.notes().concat(f.windows()).pop().close(); n.notes[0].name = 'x'", "close in Finder"),
+    ('const n = Application("Notes"); for (let i = 0; i < 200; i++) n.notes[0].name = "x"',
+     "more than 100 objects of Notes"),
+])  # fmt: skip
+def test_a_value_or_a_count_beyond_the_text_ends_the_script(
+    simulator: Simulator, analyser: ScriptAnalyzer, script: str, says: str
+) -> None:
+    bounds = analyser.analyze_script(script, "javascript").bounds
+    assert bounds is not None
+    events, complaint = sent(simulator, script, bounds)
+    assert says in complaint
+    assert all(event.event not in ("coreclon", "coreclos") for event in events)
+    assert sum(event.event == "coresetd" for event in events) <= 100
 
 
 @pytest.mark.parametrize(("script", "refused"), [

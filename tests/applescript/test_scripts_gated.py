@@ -96,7 +96,7 @@ def test_nothing_is_confined_among_simulated_apps(toolset: ScriptToolset) -> Non
 ASKED = Requester("tester", ("client",))
 SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
 KEYS = 'tell application "System Events" to keystroke "a"'
-NOTES = "Application('Notes').notes.length"
+NOTES = "Application('Notes').notes[0].name = 'x'"
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_a_file_that_changes_after_the_question_is_not_run(
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("IAC_SCRIPTS", str(folder))
     file = folder / "x.js"
-    file.write_text("Application('Notes').notes.length", encoding="utf-8")
+    file.write_text(NOTES, encoding="utf-8")
     file.chmod(0o600)
     given = {"script_path": str(file)}
     gate = gate_of()
@@ -333,7 +333,7 @@ def test_a_file_that_changes_after_the_question_is_not_run(
     asks = again()
     assert isinstance(asks, PendingCall)
     assert f"{file} (SHA-256 " in asks.question.text
-    file.write_text("Application('Notes').notes().length", encoding="utf-8")
+    file.write_text(NOTES.replace("x", "y"), encoding="utf-8")
     found = again(token=asks.token, verdict="once")
     assert isinstance(found, RefusedCall)
     assert found.kind == "STALE"

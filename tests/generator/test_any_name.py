@@ -108,10 +108,13 @@ def call_all(files: Mapping[str, str], folder: Path, patch: pytest.MonkeyPatch) 
     for row in tools:
         module = load_module(folder, row["module"])
         schema = json.loads(module.SCHEMAS[row["function"]].input)
-        given = dict.fromkeys(schema["properties"], 1)
         arrived: list[Any] = []
         patch.setattr(tool, "_dispatch", lambda *call, to=arrived: to.extend(call))
         function = getattr(module, row["function"])
+        code = function.__code__
+        given = dict.fromkeys(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], 1)
+        assert {name.rstrip("_") for name in given} == schema["properties"].keys()
+        assert len(given) == len(schema["properties"])
         function(**given)
         assert arrived == [function, given]
     return len(tools)

@@ -94,6 +94,7 @@ BEYOND_THE_TOOLKIT = {
         "iac_runtime.policy.effects": "RECIPIENTS",
         "iac_runtime.policy.verbs": "Deed STARTERS combine_verbs command_verb find_consequences"
         " is_trash_name",
+        "iac_runtime.policy.wording": "plural_of",
         "iac_runtime.search.ranking": "area_scores is_served",
         "iac_runtime.search.query": "SearchRequest load_lexicon known_words read_request",
         "iac_runtime.tools.field": "field_rows",

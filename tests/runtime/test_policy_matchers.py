@@ -189,6 +189,8 @@ def at(name: str) -> time.struct_time:
     [
         ('hours = "08:00-18:00"', True, False),
         ('hours = "18:00-08:00"', False, True),
+        ("until = 2026-11-23T18:00:00", True, False),
+        ('until = "2026-11-23T18:00"', True, False),
         ('hours = "12:01-11:59"', False, True),
         ('days = "tue"', False, True),
         # The small hours of Tuesday belong to the night of Monday.
@@ -264,6 +266,7 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
     ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
+    ("[[deny]]\nuntil = 8", "line 2: until must be a date and a time"),
     ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
     ("[[deny]]\nclient = []", "line 2: client is empty"),
     ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),

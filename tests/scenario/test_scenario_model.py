@@ -269,7 +269,7 @@ project_path = "/p"
 launch_timestamp = "2025-01-15T10:30:00Z"
 working_directory = "/work/dir"
 trusted = true
-permission_mode = "delegate"
+permission_mode = "default"
 
 [timeouts]
 exit_hint_ms = 1
@@ -323,7 +323,6 @@ def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) ->
     said = "\n".join(loaded.warnings)
     assert "case.toml:3: claude_version" in said
     assert "case.toml:13: timeouts.exit_hint_ms" in said
-    assert "permission_mode: delegate" in said
     assert scenario.execution.tools["AskUserQuestion"].answers == {"Which?": "That"}
     assert "default_model" not in said
 
@@ -361,7 +360,7 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
     ("a = ", "case.toml:1: is not TOML"), ("\n\nx = 1\nx = 2", "case.toml:4: is not TOML"),
     ("prompts = ['a', 3]", "case.toml:1: prompts[1]: must be a text, not 3."),
     ("name = ['" + "long" * 40 + "']", "must be a text, not a list."),
-    ("zzzz = 1", "unknown field. Known: allow_error, allow_unchecked"),
+    ("zzzz = 1", "unknown field. Known: allow_error, allow_protocol"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_with_its_line(make: Make, run: Run, text: str, said: str) -> None:
     ran = run("check", make(text))

@@ -1,8 +1,11 @@
 """What a server does against the protocol is told at once, with its line and its bytes."""
 
+import json
 import sys
+import threading
 import time
 import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -102,3 +105,46 @@ def test_a_server_that_needs_a_signal_to_end_is_a_note(
     ran = run("run", make(scenario("own", faults=faults)), "-p", "go", "--mcp-stop-timeout-ms", 100)
     assert ran.status == 0, ran.err
     assert "note: The server bad did not end within 0.1 s after the end of its input." in ran.err
+
+
+class TwoTools(BaseHTTPRequestHandler):
+    """A server over HTTP that lists one tool twice."""
+
+    def do_POST(self) -> None:
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        tool = {"name": "echo", "inputSchema": {"type": "object"}}
+        results: dict[str, Any] = {
+            "initialize": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "bad", "version": "1"},
+            },
+            "tools/list": {"tools": [tool, tool]},
+        }
+        answer = {"jsonrpc": "2.0", "id": given.get("id"), "result": results.get(given["method"])}
+        if answer["result"] is None:
+            answer |= {"error": {"code": -32601, "message": "Method not found"}}
+            answer.pop("result")
+        body = b"" if "id" not in given else json.dumps(answer).encode()
+        self.send_response(200 if body else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def test_a_fault_over_http_is_told_at_once(make: Make, run: Run) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), TwoTools) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        text = scenario("none").replace("[mcp_servers.bad]\n", "[mcp_servers.bad]\n#", 1)
+        lines = [line for line in text.splitlines() if not line.startswith(("#command", "args"))]
+        at = lines.index("[mcp_servers.bad]") + 1
+        lines.insert(at, f'url = "http://127.0.0.1:{server.server_port}/mcp"')
+        begun = time.monotonic()
+        ran = run("run", make("\n".join(lines)), "-p", "go")
+        server.shutdown()
+    assert (ran.status, "lists 'echo' a second time" in ran.err) == (1, True), ran.err
+    assert time.monotonic() - begun < 15

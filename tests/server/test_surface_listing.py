@@ -62,12 +62,14 @@ def test_search_lists_no_generated_tool(folders: list[Path]) -> None:
 
 def test_a_pinned_app_is_listed_beside_search(folders: list[Path]) -> None:
     assert listed(folders, Choice(pins=("safari", "mail"))) == ["mail_get", "safari_get"]
+    assert listed(folders, Choice(pins=("SAFARI", "Mail.app"))) == ["mail_get", "safari_get"]
 
 
 @pytest.mark.parametrize(("expose", "names"), [
     (("all",), ["mail_get", "notes_get", "notes_make", "notes_open", "safari_get"]),
     (("*_get",), ["mail_get", "notes_get", "safari_get"]),
     (("mail_*", "safari"), ["mail_get", "safari_get"]), (("notes_make",), ["notes_make"]),
+    (("Apple Mail", "Safari.app"), ["mail_get", "safari_get"]),
 ])  # fmt: skip
 def test_patterns_and_keys_choose(
     folders: list[Path], expose: tuple[str, ...], names: list[str]

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 from player import ABLE, Answer
+from test_row_texts import asker
 
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, RefusedCall
 from iac_runtime.serve.call import unwrap_call_tool
 
@@ -43,10 +45,48 @@ WRONG: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     # What is not there.
     ("mail_get", {"target": "inbox.messages[99]"}, "mail_list", OF_INBOX),
     ("notes_get", {"target": 'notes["No such"]'}, "notes_list", {"element": "note"}),
-    # What nothing is near to: a read shows what there is.
-    ("mail_set", {"target": FIRST, "properties": {"qqq": 1}}, "mail_get", {"target": FIRST}),
+    ("notes_get", {"target": "notes.whose({name: 'No such'})[0]"}, "notes_list",
+     {"element": "note"}),
+    # What it is in stays, and what is given twice is given once.
+    ("calendar_list", {"element": "reminder", "of": "calendars[0]"}, "",
+     {"element": "event", "of": "calendars[0]"}),
+    ("mail_list", {"element": "recipient"}, "", {"element": "recipient", "of": FIRST}),
+    ("notes_get", {"target": "first note of application"}, "", {"target": "notes[0]"}),
+    ("notes_list", {"element": "note", "properties": ["title", "nme"]}, "",
+     {"element": "note", "properties": ["name"]}),
+    # What cannot be set is shown as it is.
     ("mail_set", {"target": FIRST, "properties": {"id": 1}}, "mail_get", {"target": FIRST}),
 ]  # fmt: skip
+
+
+def test_a_write_that_only_its_caller_can_put_right_says_what_to_decide(answer: Answer) -> None:
+    failed = answer("mail_set", {"target": FIRST, "properties": {"qqq": 1}})
+    assert "next" not in failed
+    assert failed["suggestion"]
+
+
+def test_the_next_call_of_several_keeps_the_others(gate: Gate) -> None:
+    calls = [{"element": "note"}, {"element": "notte"}, {"element": "folder"}]
+    answer = asker(gate)("read_tool", name="notes_list", calls=calls)[0]
+    then = answer["next"]
+    assert then["tool"] == "read_tool"
+    assert [row["element"] for row in then["arguments"]["calls"]] == ["note", "note", "folder"]
+    assert not asker(gate)("read_tool", **then["arguments"])[1]["isError"]
+
+
+def test_a_name_that_is_a_slip_leads_to_its_tool_with_what_was_given(gate: Gate) -> None:
+    given = {"element": "note", "limit": 3}
+    answer = asker(gate)("read_tool", name="notes_lisst", arguments=given)[0]
+    wanted = {"name": "notes_list", "arguments": given}
+    assert answer["next"] == {"tool": "read_tool", "arguments": wanted}
+
+
+def test_a_tool_of_scripts_names_the_next_call_through_its_door() -> None:
+    gate = build_gate(GateOptions(simulate=""))
+    given = {"app": "Notizen", "term": "banana"}
+    answer = asker(gate)("read_tool", name="get_app_dictionary", arguments=given)[0]
+    wanted = {"name": "get_app_dictionary", "arguments": {"app": "Notes"}}
+    assert answer["next"] == {"tool": "read_tool", "arguments": wanted}
 
 
 @pytest.mark.parametrize(("tool", "given", "then", "wanted"), WRONG)

@@ -46,6 +46,7 @@ from iac_accessibility.model import (
     AppNotResponding,
     ChangeKind,
     Detail,
+    ElementGone,
     Frame,
     Handle,
     ScreenPicture,
@@ -205,7 +206,12 @@ class AtspiBridge:
         way = [handle]
         while len(way) < _MAX_DEPTH:
             left = end - time.monotonic()
-            answer = self._bus.call(property_call(way[-1], "Accessible", "Parent"), max(left, 0.0))
+            try:
+                call = property_call(way[-1], "Accessible", "Parent")
+                answer = self._bus.call(call, max(left, 0.0))
+            except Unsupported as fault:
+                # GTK 3 keeps the place of what it destroyed for a while, with nothing there.
+                raise ElementGone(str(fault)) from None
             parent = tuple(answer[0][1])
             if parent == app.key or parent == APPS or parent in way:
                 break

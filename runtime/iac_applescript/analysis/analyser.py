@@ -6,7 +6,7 @@ names are decided at run time.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -20,12 +20,16 @@ from iac_applescript.analysis.findings import (
     text_at,
     within_budget,
 )
-from iac_applescript.analysis.javascript_flow import ScriptFlow
-from iac_applescript.analysis.javascript_rules import AppRules
+from iac_applescript.analysis.javascript_level import TextLevel
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.nested import find_nested_scripts
-from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.vocabulary import HARMFUL_NAMES, Vocabulary, build_vocabulary
+from iac_applescript.analysis.statement_effects import ADDITIONS, verb_for
+from iac_applescript.analysis.vocabulary import (
+    COMMANDS,
+    HARMFUL_NAMES,
+    Vocabulary,
+    build_vocabulary,
+)
 from iac_base.script_tokens import Scan, ScanFault, ScriptToken, scan_applescript
 from iac_runtime.policy.verbs import command_verb
 from iac_runtime.tool import Level, highest
@@ -47,6 +51,12 @@ _BLIND: Final = frozenset(
 """Rules of reasons after which anything may be reached: code, keys, what was not understood."""
 
 
+MOST: Final = 100
+"""Objects of an app that a script changes by one verb, where nobody saw which."""
+
+_LOOKS: Final = ("read",)
+_READS: Final = frozenset(("copy", "count", "exist", "exists", "get", "log", "set"))
+
 MAX_DEPTH: Final = 3
 """Scripts within one another that are read; what is deeper is code that is not seen."""
 
@@ -64,6 +74,16 @@ class JavaScriptBounds(NamedTuple):
         code: Whether it makes code of texts.
         bridge: Whether it goes to Objective-C.
         secrets: Properties that are never read: taken out of what apps answer.
+        texts: What the script spells out: an address, path or recipient that goes out stands there,
+            or in what its `run` handler is given.
+        acts: App, as it is named -> what may be called or set that changes something of it.
+        most: The objects that a verb may change, where no table was approved; 0 for no bound.
+        writes: App, as it is named -> each member that changes something -> what it gives: 0
+            nothing, 1 an object, 2 a value.
+        mode: `record` keeps what would be changed, `commit` sends it if it is `lines`; empty sends
+            as the script goes.
+        mark: What stands before that on the log.
+        lines: The changes that were approved, each with the name of its object.
     """
 
     apps: tuple[str, ...]
@@ -73,6 +93,13 @@ class JavaScriptBounds(NamedTuple):
     code: bool
     bridge: bool
     secrets: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    acts: Mapping[str, Sequence[str]] = {}
+    most: int = 0
+    writes: Mapping[str, Mapping[str, int]] = {}
+    mode: str = ""
+    mark: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
 
 
 class ScriptAnalysis(NamedTuple):
@@ -153,9 +180,7 @@ class ScriptAnalyzer:
                     says = "is JavaScript, which decides names at run time"
                     findings.add("MODIFY", "language", says, "", 0)
                     tree, faults = parse(script)
-                    rules = AppRules(findings, self.find_vocabulary, additions)
-                    ScriptFlow(tree, findings, rules).read()
-                    rules.finish()
+                    TextLevel(tree, findings, self.find_vocabulary, additions).read()
                     findings.processes += processes_in(tree)
                 else:
                     scan = scan_applescript(script)
@@ -219,7 +244,40 @@ class ScriptAnalyzer:
         if wide:
             known = map(self.app_vocabulary, self.catalogue.apps)
         secrets = tuple(sorted({name for app in known if app for name in app.secrets}))
-        return JavaScriptBounds(apps, names, sets, wide, code, "ObjC" in names, secrets)
+        acts = {name: self._approved_members(name, findings) for name in (*apps, "")}
+        writes = {name: self._write_members(name, findings.used) for name in (*apps, "")}
+        return JavaScriptBounds(
+            apps,
+            names,
+            sets,
+            wide,
+            code,
+            "ObjC" in names,
+            secrets,
+            tuple(sorted(findings.spelled)),
+            acts,
+            0 if findings.highest_level() == "DANGEROUS" else MOST,
+            {name: members for name, members in writes.items() if members},
+        )
+
+    def _approved_members(self, name: str, findings: Findings) -> tuple[str, ...]:
+        app = self.find_vocabulary(name)
+        keys = (app.key if app else "", ADDITIONS)
+        return tuple(sorted({member for key, member in findings.acts if key in keys}))
+
+    def _write_members(self, name: str, used: Collection[str]) -> dict[str, int]:
+        """Return the members of an app that change something, and what each gives."""
+        app, additions = self.find_vocabulary(name), self.app_vocabulary(ADDITIONS)
+        if name and app is None:
+            return {}
+        found = {word: 0 for word, level in COMMANDS.items() if word not in _READS}
+        for words in (additions, app):
+            rows = words.names.items() if words else ()
+            for member, uses in rows:
+                for row in uses:
+                    if row.use == "command" and verb_for(member, row, row.level) not in _LOOKS:
+                        found[member] = 2 if row.answers and member in used else 0
+        return found | dict.fromkeys(("duplicate", "make", "move", "open"), 1)
 
     def find_vocabulary(self, name: str) -> Vocabulary | None:
         """Return the vocabulary of the app with this name or bundle id, exactly but for case."""

@@ -168,6 +168,9 @@ class Findings:
         secrets: What is read that no setting allows to read.
         asked, put, named: Of a JavaScript, the members that are asked of apps and those that are
             set, and the apps as it names them; `ObjC` is asked where it goes to Objective-C.
+        spelled: The texts that a JavaScript spells out.
+        acts: Of a JavaScript, what it calls or sets, each with the app that it is approved for.
+        used: Of a JavaScript, the commands whose answer it uses.
         nested: The texts that it has run as code, each behind the event that runs it.
     """
 
@@ -184,26 +187,10 @@ class Findings:
     put: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     nested: list[tuple[str, str]] = field(default_factory=list)
+    spelled: set[str] = field(default_factory=set)
+    used: set[str] = field(default_factory=set)
+    acts: set[tuple[str, str]] = field(default_factory=set)
     _lines: list[int] = field(default_factory=list)
-
-    def restart(self) -> None:
-        """Forget what was found, but for reasons that hold for the text as it stands."""
-        for collected in (
-            self.targets,
-            self.unknown,
-            self.tools,
-            self.starts,
-            self.effects,
-            self.processes,
-            self.secrets,
-            self.asked,
-            self.put,
-            self.named,
-            self.nested,
-        ):
-            collected.clear()
-        kept = ("fault", "language")
-        self.reasons = {key: row for key, row in self.reasons.items() if key[1] in kept}
 
     def place_at(self, start: int) -> ScriptPlace:
         """Return the place of a character of the script; CR, LF and CRLF end a line."""

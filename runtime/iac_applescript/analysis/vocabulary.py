@@ -170,17 +170,6 @@ KNOWN_GLOBALS: Final = frozenset(_WORDS["known_globals"].split())
 KNOWN_MEMBERS: Final = frozenset(_WORDS["known_members"].split())
 """`values` and `entries` are judged with what they are asked of: not of `Object`."""
 
-CONTAINERS: Final[Mapping[str, frozenset[str]]] = {
-    use: frozenset(names.split()) for use, names in _TABLES["containers"].items()
-}
-"""What methods of arrays, maps, texts and built-in objects do with what they hold."""
-
-CONTAINER_CALLS: Final = frozenset().union(*CONTAINERS.values())
-
-NUMBER_MEMBERS: Final = frozenset(_WORDS["number_members"].split())
-"""Members that are numbers wherever the language has them."""
-
-
 Use = Literal["command", "property", "class", "enum", "label"]
 
 _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "pTxt", "text"))

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, get_args
 import click
 
 from iac_base.errors import SetupError, ToolError
-from iac_base.files import FileContent, read_file_content, replace_file_content
+from iac_base.files import FileContent, open_state, read_file_content, replace_file_content
 from iac_base.positions import Path as Where
 from iac_base.text import escape_hidden
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS
@@ -26,6 +26,7 @@ from iac_runtime.gate.limiter import RateLimits, calls_per_second
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide_call, explain_rules
+from iac_runtime.policy.documents import TableKeys, TableReader, table_keys
 from iac_runtime.policy.facts import Action, CallFacts, Decision
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.places import BUILT_IN, FIXED
@@ -35,7 +36,7 @@ from iac_runtime.policy.policy_file import (
     policy_path,
     unknown_words,
 )
-from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule, table_keys
+from iac_runtime.policy.rules import DAYS, describe_rule
 from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
 from iac_runtime.policy.wording import escaped_json
 from iac_runtime.serve.call import unwrap_call_tool
@@ -313,12 +314,28 @@ def _current_digests() -> dict[str, str]:
 
 
 @policy.command()
+def pause() -> int:
+    """Refuse all calls of all programs until `iac-mcp policy resume`, and stop those that run."""
+    from iac_runtime.policy.pause import pause_calls
+    from iac_runtime.serve.status import running_servers, stop_server_calls
+
+    pause_calls(open_state())
+    for server in running_servers():
+        stop_server_calls(server.pid)
+    click.echo("All calls are paused. Go on with: iac-mcp policy resume")
+    return 0
+
+
+@policy.command()
 def resume() -> int:
-    """Allow approval prompts again after too many were declined."""
+    """End a pause of all calls, and allow prompts again after too many were declined."""
     from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume_clients as begin_anew
+    from iac_runtime.policy.pause import resume_calls
 
     load_policy()
+    if resume_calls(open_state()):
+        click.echo("Calls run again.")
     was = begin_anew(ApprovalStore())
     click.echo("Approval prompts can appear again." if was else "Approval prompts were not paused.")
     return 0

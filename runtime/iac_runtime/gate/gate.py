@@ -143,6 +143,7 @@ class Gate:
         self._opening = threading.Lock()
         self._limiter = limiter
         self._renewed = renewed
+        self._under_way: set[Cancellation] = set()
         self.handles: RowHandles | None = None
 
     @property
@@ -177,8 +178,20 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
+        cancel = cancel or Cancellation()
+        self._under_way.add(cancel)
+        try:
+            return self._call(call._replace(cancel=cancel), tool, dry_run=dry_run)
+        finally:
+            self._under_way.discard(cancel)
+
+    def stop_calls(self) -> None:
+        """End the calls that are under way now; from any thread, or from a signal."""
+        for cancel in tuple(self._under_way):
+            cancel.cancel()
+
+    def _call(self, call: Call, tool: Tool | None, *, dry_run: bool) -> CallAnswer:
         stages = _StageTimer()
-        call = call._replace(cancel=cancel or Cancellation())
         plan = self.plan_call(call, tool)
         call = plan.repaired or call
         stages.end_stage("plan")
@@ -194,15 +207,29 @@ class Gate:
         if not (final or at_most(MAX_LEVEL[door], call.most)):
             return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
-        looks = call.verdict != "decline" if call.token else decision.action == "ask"
+        declined = call.verdict == "decline" and not plan.seen_first
+        looks = not declined if call.token else decision.action == "ask"
         if plan.look and looks:
-            plan = plan.look(facts)
+            plan, decision = self._look(plan, facts, decision, call.caller)
+            facts = plan.facts
         if call.token:
             if not facts.ways:
                 # Another surface may have asked.
                 decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
             return self._apply_answer(call, plan, decision, stages)
         return self._settle(call, plan, decision, stages)
+
+    def _look(
+        self, plan: Plan, facts: CallFacts, decision: Decision, caller: Requester
+    ) -> tuple[Plan, Decision]:
+        """Return a plan with what it names looked at, and what is to be done with it then."""
+        assert plan.look is not None
+        plan = plan.look(facts)
+        if plan.facts.at is not None:
+            return plan, decision
+        # Planned anew: what was seen may be another deed than the call alone told.
+        facts, decision = self.judge_plan(plan, caller)
+        return replace(plan, facts=facts), decision
 
     def answer(
         self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
@@ -216,7 +243,11 @@ class Gate:
         call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
         if not pending.plan.resumable:
             return self.call(call, tool=pending.plan.tool, cancel=cancel)
-        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        self._under_way.add(cancel)
+        try:
+            return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+        finally:
+            self._under_way.discard(cancel)
 
     def _apply_answer(
         self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer
@@ -248,7 +279,7 @@ class Gate:
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
-                plan = plan.look(facts)
+                plan, decision = self._look(plan, facts, decision, call.caller)
                 changed = self.permissions.with_changed_targets(plan.facts, facts.shown)
                 plan = replace(plan, facts=changed)
                 decision = replace(decision, action="ask")

@@ -22,6 +22,8 @@ OWN: Final = Toolset((__name__,))
 
 AppName = Annotated[str, "The app: its key, name or bundle id, as in list_apps."]
 CallNumber = Annotated[int, limits(minimum=1)]
+ToolName = Annotated[str, "The tool."]
+ToolArguments = Annotated[dict[str, Any], "Its own."]
 ManyArguments = Annotated[
     list[dict[str, Any]],
     limits(minItems=1, maxItems=50),
@@ -245,13 +247,14 @@ def find_tools(
     Args:
         query: Such as: unread mails of today
         app: Its name or bundle id.
-        level: Up to this level.
+        level: The highest level.
+        limit: How many.
     """
 
 
 @tool(level="SAFE", example={"name": "mail_list_unread", "arguments": {}}, always=True, large=True)
 def read_tool(
-    name: str, arguments: dict[str, Any] | None = None, calls: ManyArguments | None = None
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
     """Call a tool that only reads (SAFE)."""
 
@@ -263,7 +266,7 @@ def read_tool(
     always=True,
 )
 def write_tool(
-    name: str, arguments: dict[str, Any] | None = None, calls: ManyArguments | None = None
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
     """Call a tool that shows or plays something, or whose change can be undone (MODIFY)."""
 
@@ -275,7 +278,7 @@ def write_tool(
     always=True,
 )
 def dangerous_tool(
-    name: str, arguments: dict[str, Any] | None = None, calls: ManyArguments | None = None
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
     """Call a tool that cannot be undone or reaches other people (DANGEROUS): sends, deletes, runs
     code. The user approves each call.

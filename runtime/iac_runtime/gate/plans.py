@@ -150,6 +150,8 @@ class Plan:
         resumable: Whether it holds after a person thought about it. One that lies in what moves,
             and that no request holds, is planned again.
         repaired: The call that was planned, where another came.
+        seen_first: Whether only `look` shows what it does: an answer, a no too, is to what that
+            shows.
     """
 
     tool: Tool
@@ -161,6 +163,7 @@ class Plan:
     carry: "CarryParts | None" = field(default=None, repr=False)
     resumable: bool = True
     repaired: Call | None = None
+    seen_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

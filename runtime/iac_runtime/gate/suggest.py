@@ -2,8 +2,8 @@
 
 It is the caller's own call, edited as little as possible: what is wrong is put right by the nearest
 words, until the call can be planned. Where nothing is near, a read goes without what is wrong. A
-write loses nothing and is given no value: it has no next call but a look at what it names, and the
-error says what to decide. What only a person can mend (a permission, a refusal) has none either.
+write loses nothing and is given no value: the error says what to decide, else the next call is a
+look at what it names. What only a person can mend (a permission, a refusal) has none either.
 """
 
 import re
@@ -26,7 +26,16 @@ from iac_base.words import fold_name
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
-from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
+from iac_runtime.language.steps import (
+    ById,
+    ByIndex,
+    ByName,
+    Event,
+    MiddleOrSome,
+    RelativeTo,
+    Step,
+    Whose,
+)
 from iac_runtime.language.terms import camel_case, find_class_term, has_elements
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.requests import find_specifiers
@@ -71,7 +80,9 @@ def suggest_corrected_call(
         found = _find_corrected_call(error, given, tool, plan)
         if found is None and reads:
             found = _find_corrected_call(error, given, tool, plan, leave_out=True)
-        return found or _suggest_read(tool, given)
+        # What a write is to do is for the caller to decide, where it is told of what.
+        told = error.suggestion and not reads
+        return found or (None if told else _suggest_read(tool, given))
 
     error.set_next_call(find_call)
 
@@ -364,6 +375,8 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
     if "list" not in tool.tables.tools:
         return None
     collection = steps[:-1]
+    while collection and isinstance(collection[-1], Whose):
+        collection = collection[:-1]
     found = resolve_steps(collection, tool.tables)
     if not found.selectable or not found.classes:
         return None

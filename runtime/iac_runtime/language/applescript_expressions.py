@@ -60,7 +60,9 @@ _COMPARED: Final[Mapping[tuple[str, ...], str]] = {
         "in": "is in|is contained by",
         "not in": "is not in|is not contained by",
         "begins": "starts with|begins with|start with|begin with",
+        "not begins": "does not start with|does not begin with",
         "ends": "ends with|end with",
+        "not ends": "does not end with",
     }.items()
     for whole in phrases.split("|")
     for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
@@ -173,7 +175,7 @@ class ExpressionParser:
                 if self.at + count > len(self.tokens):
                     break
                 token = self.tokens[self.at + count - 1]
-                if token.kind not in ("word", "raw"):
+                if token.kind not in ("word", "raw") and not (words and token.kind == "number"):
                     break
                 words.append(token.folded)
                 rows = terms.words.get(" ".join(words), ())
@@ -215,7 +217,7 @@ class ExpressionParser:
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
         left = self.read_not() if above < 3 else self.read_comparison()
-        while (rank := _LOOSE.get(self.word(), 0)) > above:
+        while (rank := _LOOSE.get(self.word(), 0)) > above and not self.at_label():
             start, operator = self.token.start, self.word()
             self.at += 1
             left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
@@ -247,11 +249,20 @@ class ExpressionParser:
         while self.is_next("as") and not self.at_label():
             start = self.token.start
             self.at += 1
-            left = tree.OperatorForm(start, "as", (left, self.read_arithmetic(0)))
+            left = tree.OperatorForm(start, "as", (left, self.read_type()))
+            left = self.read_arithmetic(0, left)
         return left
 
-    def read_arithmetic(self, above: int) -> tree.SyntaxNode:
-        left = self.read_signed()
+    def read_type(self) -> tree.SyntaxNode:
+        """Read what something is made into: the name of a class comes before other words."""
+        start, found = self.token.start, self.find_term("class")
+        if found is None or self.word() in ("{", "("):
+            return self.read_chain()
+        self.at += found[1]
+        return tree.TermName(start, "class", found[0].term)
+
+    def read_arithmetic(self, above: int, left: tree.SyntaxNode | None = None) -> tree.SyntaxNode:
+        left = self.read_signed() if left is None else left
         while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
@@ -282,7 +293,7 @@ class ExpressionParser:
         self.sight = (*before, terms)
         try:
             value = self.read_links(inside)
-            if find_application(value) == named:
+            if tree.find_application(value) == named:
                 return value
         except ScriptSyntaxError:
             self.depth = depth
@@ -310,14 +321,14 @@ class ExpressionParser:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
-                before, app = self.sight, find_application(value)
+                before, app = self.sight, tree.find_application(value)
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
-                value = _with_container(self.read_primary(), value)
+                value = tree.with_container(self.read_primary(), value)
                 self.sight = before
-            elif self.word() in RELATION and not self.at_label() and _takes_container(value):
+            elif self.word() in RELATION and not self.at_label() and tree.takes_container(value):
                 self.at += 1
-                value = _with_container(value, self.read_chain(inside=True))
+                value = tree.with_container(value, self.read_chain(inside=True))
             elif self.word() in _WHOSE and not inside:
                 self.at += 1
                 value = self.read_filter(value, start)
@@ -472,14 +483,14 @@ class ExpressionParser:
     def read_element(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
         """Read what picks elements behind the name of their class; the class itself without."""
         token, word = self.token, self.word()
-        if self.word() in ("id", "named", "index"):
+        if self.word() in ("id", "named", "index") and not self.at_label():
             self.at += 1
             form = {"named": "name"}.get(word, word)
             return tree.ElementForm(start, term.term, form, (self.read_primary(),))
         if word == "from" or (term.plural and token.kind in ("number",)) or word == "-":
-            self.accept("from")
+            ends = ("thru", "through", "to") if self.accept("from") else ("thru", "through")
             first = self.read_bound()
-            if self.word() not in ("thru", "through", "to"):
+            if self.word() not in ends:
                 return tree.ElementForm(start, term.term, "index", (first,))
             self.at += 1
             return tree.ElementForm(start, term.term, "range", (first, self.read_bound()))
@@ -515,7 +526,8 @@ class ExpressionParser:
         outer, self.labels = self.labels, term.labels
         ends = self.at_end() or self.at_label() or self.word() in ("with", "without")
         ends = ends or (self.token.kind == "sign" and self.word() not in ("(", "{", "-"))
-        ends = ends or self.word() in _ENDS_COMMAND
+        longest = self.find_term("property", "class", "constant")
+        ends = ends or (self.word() in _ENDS_COMMAND and (longest is None or longest[1] < 2))
         self.labels = outer
         if self.word() in RELATION and not ends:
             self.at += 1
@@ -531,7 +543,8 @@ class ExpressionParser:
         parameters: list[tuple[str, tree.SyntaxNode]] = []
         outer, self.labels = self.labels, term.labels
         raw = dict(zip(term.codes, term.labels, strict=False))
-        self.accept("given")
+        raw_next = self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].kind == "raw"
+        self.at += self.is_next("given") and raw_next
         while self.token.kind == "raw" and (label := raw.get(self.token.folded)):
             self.at += 1
             self.expect(":")
@@ -541,7 +554,9 @@ class ExpressionParser:
             start, label = self.token.start, self.at_label()
             if label:
                 self.at += len(label.split())
-                parameters.append((label, self.read_expression()))
+                classed = label in ("new", "each")
+                value = self.read_type() if classed else self.read_expression()
+                parameters.append((label, value))
                 continue
             if self.word() not in ("with", "without") or self.word(1) in ("timeout", ""):
                 break
@@ -596,7 +611,7 @@ class ExpressionParser:
             owner = tree.Name(start, "me" if word == "my" else "it")
             if self.word(1) == ":" and ":" not in self.labels:
                 return self.read_selector(start, owner)
-            return _with_container(self.read_primary(), owner)
+            return tree.with_container(self.read_primary(), owner)
         return tree.Name(start, word)
 
     def read_ordinal(self, start: int) -> tree.SyntaxNode:
@@ -659,38 +674,3 @@ def own_name(text: str) -> str:
     """Return a name of the script's own as it is compared: in bars, if it is none without them."""
     folded = text.casefold()
     return folded if re.fullmatch(r"[^\W\d]\w*", folded) else f"|{folded}|"
-
-
-def find_application(target: tree.SyntaxNode) -> str | None:
-    """Return the name of the app that a reference is in, if it is written down."""
-    while isinstance(target, tree.Member | tree.ElementForm | tree.Grouped | tree.Place):
-        inner = target.inner if isinstance(target, tree.Grouped) else target.within
-        if inner is None:
-            return None
-        target = inner
-    if isinstance(target, tree.Application) and isinstance(target.name, tree.Value):
-        return str(target.name.value)
-    return None
-
-
-def _takes_container(value: tree.SyntaxNode) -> bool:
-    if isinstance(value, tree.ListOf):
-        return bool(value.items) and all(map(_takes_container, value.items))
-    return isinstance(
-        value,
-        tree.Member | tree.ElementForm | tree.Name | tree.TermName | tree.Place | tree.HandlerCall,
-    )
-
-
-def _with_container(value: tree.SyntaxNode, container: tree.SyntaxNode) -> tree.SyntaxNode:
-    """Return a reference with its outermost container: `name of note 1` with `of folder 2`."""
-    if isinstance(value, tree.Member | tree.ElementForm | tree.Place):
-        inner = container
-        if value.within is not None:
-            inner = _with_container(value.within, container)
-        return replace(value, within=inner)
-    if isinstance(value, tree.ListOf):
-        return replace(value, items=tuple(_with_container(item, container) for item in value.items))
-    if isinstance(value, tree.HandlerCall):
-        return replace(value, owner=container)
-    return tree.Member(value.start, value, container)

@@ -17,7 +17,6 @@ from iac_runtime.language.applescript_expressions import (
     ScriptSyntaxError,
     ScriptTerm,
     Terms,
-    find_application,
 )
 
 
@@ -60,7 +59,9 @@ class _Parser(ExpressionParser):
         if word == "with" and self.word(1) not in ("timeout", "transaction"):
             reader = None
         command = self.find_term("command")
-        if command is not None and command[1] > 1:
+        if command is not None and (
+            command[1] > 1 or self.tokens[self.at + command[1]].kind == "end"
+        ):
             reader = None
         if word == "to" or (word == "on" and self.word(1) != "error"):
             reader = _Parser.read_handler
@@ -73,7 +74,7 @@ class _Parser(ExpressionParser):
     def read_tell(self, start: int) -> tree.SyntaxNode:
         target = self.read_expression()
         before = self.sight
-        app = find_application(target)
+        app = tree.find_application(target)
         if app is not None:
             terms = self.find(app)
             self.sight = before[: self.common] + ((terms,) if terms else ())
@@ -234,7 +235,7 @@ class _Parser(ExpressionParser):
     def read_using(self, start: int) -> tree.SyntaxNode:
         self.expect("terms", "from")
         target = self.read_expression()
-        before, app = self.sight, find_application(target)
+        before, app = self.sight, tree.find_application(target)
         terms = self.find(app) if app is not None else None
         self.sight = before + ((terms,) if terms else ())
         self.end_line()

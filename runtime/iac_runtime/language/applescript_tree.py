@@ -4,7 +4,7 @@ Sources: AppleScript Language Guide, "Expressions", "Reference Forms", "Control 
 ObjectReference", "Handler ObjectReference".
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 
@@ -239,3 +239,39 @@ class Script(SyntaxNode):
     name: str
     body: tuple[SyntaxNode, ...]
     handlers: dict[str, Handler] = field(default_factory=dict)
+
+
+def find_application(target: SyntaxNode) -> str | None:
+    """Return the name of the app that a reference is in, if it is written down."""
+    while isinstance(target, Member | ElementForm | Grouped | Place):
+        inner = target.inner if isinstance(target, Grouped) else target.within
+        if inner is None:
+            return None
+        target = inner
+    if isinstance(target, Application) and isinstance(target.name, Value):
+        return str(target.name.value)
+    return None
+
+
+def takes_container(value: SyntaxNode) -> bool:
+    """Say whether `of` behind an expression gives it a container."""
+    if isinstance(value, ListOf):
+        return bool(value.items) and all(map(takes_container, value.items))
+    return isinstance(
+        value,
+        Member | ElementForm | Name | TermName | Place | HandlerCall,
+    )
+
+
+def with_container(value: SyntaxNode, container: SyntaxNode) -> SyntaxNode:
+    """Return a reference with its outermost container: `name of note 1` with `of folder 2`."""
+    if isinstance(value, Member | ElementForm | Place):
+        inner = container
+        if value.within is not None:
+            inner = with_container(value.within, container)
+        return replace(value, within=inner)
+    if isinstance(value, ListOf):
+        return replace(value, items=tuple(with_container(item, container) for item in value.items))
+    if isinstance(value, HandlerCall):
+        return replace(value, owner=container)
+    return Member(value.start, value, container)

@@ -9,6 +9,7 @@ Others import from its rooms, so that none is loaded before it is needed:
     escalation    levels that arguments raise
     places        files, addresses, mailboxes and blocked apps
     taint         what must not leave an app, and what came from one
+    documents     a TOML document by its tables, every error with its line
     rules         rules of a policy: read, held against a call, told
     policy_file   policy.toml as a whole
     settings      the policy as data, and the settings that hold
@@ -17,15 +18,18 @@ Others import from its rooms, so that none is loaded before it is needed:
     wording       what a call does in a person's words, by the phrases of deeds.json
     prompts       how a person is asked: which lines, and by which way
     tasks         what one answer covers for several calls: drafts, and tasks as budgets
+    pause         the switch that refuses all calls
     permissions   all of it in one object, for the gate
 """
 
 __all__ = [
     "approvals",
     "decide",
+    "documents",
     "effects",
     "escalation",
     "facts",
+    "pause",
     "permissions",
     "places",
     "policy_file",

@@ -63,6 +63,7 @@ from iac_runtime.policy.facts import (
     Verdict,
     call_digest,
 )
+from iac_runtime.policy.pause import pause_path
 from iac_runtime.policy.places import parse_file_url, path_identity
 from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.prompts import (
@@ -106,6 +107,11 @@ _CHANGING: Final = (
     "The objects of the call changed again and again during approval; nothing was sent."
 )
 _LOOK: Final = "Read the object again, then call again."
+
+_PAUSED: Final = "The user has paused all calls; nothing was sent."
+_UNPAUSE: Final = (
+    "Stop, and tell the user. They can go on from the page, or with: iac-mcp policy resume"
+)
 
 ROUNDS: Final = 3
 """Times that a person says yes to one call, where what it names changes meanwhile."""
@@ -157,6 +163,8 @@ class Permissions:
         read_code: Knows what the scripts inside of a call do; None where nothing does.
         now: The time of day in seconds.
         team: A second policy, that of a team, which the user's own can only make stricter.
+        files: Where the policies are read from again when they change; None where they never are.
+        pause: The file that is there while all calls are paused; None for the person's own calls.
     """
 
     def __init__(
@@ -170,12 +178,12 @@ class Permissions:
         read_code: ReadCode | None = None,
         now: Callable[[], float] = time.time,
         team: Policy | None = None,
+        files: "PolicyFiles | None" = None,
+        pause: Path | None = None,
     ) -> None:
-        self.policy = policy
-        self._team = (
-            () if team is None else (PolicyLayer(team, read_settings(PolicyFlags(), {}, team)),)
-        )
-        self.settings = settings
+        self._take_policy(policy, settings, team)
+        self._files, self.pause = files, pause
+        self._stamp = None if files is None else files.stamp()
         self.taint = (context and context.taint) or Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
         self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
@@ -185,6 +193,20 @@ class Permissions:
         self._now = now
         self._make_store = store
         self._granted: set[tuple[str, str]] = set()
+
+    def _take_policy(self, policy: Policy, settings: PolicySettings, team: Policy | None) -> None:
+        self.policy, self.settings = policy, settings
+        self._team = (
+            () if team is None else (PolicyLayer(team, read_settings(PolicyFlags(), {}, team)),)
+        )
+
+    def _read_changes(self) -> None:
+        """Take a policy file that was changed; while it has a mistake, the one before holds."""
+        if self._files is None or (stamp := self._files.stamp()) == self._stamp:
+            return
+        self._stamp = stamp
+        with contextlib.suppress(SetupError):
+            self._take_policy(*self._files.read())
 
     @cached_property
     def store(self) -> "ApprovalStore":
@@ -291,12 +313,20 @@ class Permissions:
 
         `before` are the calls with it that count for the same tasks.
         """
+        self._read_changes()
+        decision = self._judge_facts(facts, before)
+        if self.pause is not None and os.path.exists(self.pause):  # noqa: PTH110 (in every call)
+            refused = as_refusal(decision, _PAUSED, "the pause", _UNPAUSE)
+            return replace(refused, reasons=(_PAUSED,))
+        return decision
+
+    def _judge_facts(self, facts: CallFacts, before: Sequence[CallFacts] = ()) -> Decision:
         if facts.parts:
             parts = [replace(part, ways=facts.ways) for part in facts.parts]
-            call = strictest([self.judge_call(part, parts[:at]) for at, part in enumerate(parts)])
+            call = strictest([self._judge_facts(part, parts[:at]) for at, part in enumerate(parts)])
             if call.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
                 # A rule may be about the tool that makes these calls.
-                itself = self.judge_call(replace(facts, parts=(), effects=(), shown=(), pin=""))
+                itself = self._judge_facts(replace(facts, parts=(), effects=(), shown=(), pin=""))
                 if itself.action != "allow":
                     return replace(itself, level=call.level)
             return call
@@ -421,6 +451,11 @@ class Permissions:
         """Return what is left of the tasks that were approved in this process."""
         return self.tasks.rows() if "tasks" in vars(self) else []
 
+    def end_tasks(self) -> None:
+        """Let no task that was approved in this process run anything more."""
+        if "tasks" in vars(self):
+            self.tasks.end()
+
     def release_answer(self, token: str) -> None:
         """Let an answer be used again: its call has to wait.
 
@@ -483,6 +518,37 @@ def load_team_policy() -> Policy | None:
         return None
 
 
+class PolicyFiles(NamedTuple):
+    """Where the policies of this user come from; with the user's own, flags and the environment."""
+
+    path: Path
+    team: Path
+    chosen: Path | None
+    flags: PolicyFlags
+    environ: Mapping[str, str]
+
+    def stamp(self) -> tuple[object, ...]:
+        """Return what is otherwise once a file was changed: two looks at the disk."""
+        return (*_file_stamp(self.path), *_file_stamp(self.team))
+
+    def read(self) -> tuple[Policy, PolicySettings, Policy | None]:
+        """Return the user's policy, the settings that hold, and the policy of a team.
+
+        Raises:
+            SetupError: One is not right, or a flag or a variable is not.
+        """
+        policy = load_policy(self.chosen)
+        return policy, read_settings(self.flags, self.environ, policy), load_team_policy()
+
+
+def _file_stamp(path: Path) -> tuple[int, ...]:
+    try:
+        status = os.stat(path)  # noqa: PTH116 (in every call)
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 def open_permissions(
     flags: PolicyFlags = PolicyFlags(),  # noqa: B008 (it is immutable)
     policy_file: Path | None = None,
@@ -497,11 +563,19 @@ def open_permissions(
     Raises:
         SetupError: The policy is not right, or a flag or a variable is not; nothing starts then.
     """
-    policy = load_policy(policy_file)
-    settings = read_settings(flags, os.environ if environ is None else environ, policy)
-    team = load_team_policy()
+    state = data_folder() / "state"
+    known = os.environ if environ is None else environ
+    files = PolicyFiles(policy_path(policy_file), state / TEAM, policy_file, flags, known)
+    policy, settings, team = files.read()
     return Permissions(
-        policy, settings, home=home, identify=identify, read_code=read_code, team=team
+        policy,
+        settings,
+        home=home,
+        identify=identify,
+        read_code=read_code,
+        team=team,
+        files=files,
+        pause=pause_path(state),
     )
 
 

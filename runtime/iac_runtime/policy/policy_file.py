@@ -16,6 +16,7 @@ from iac_base.errors import SetupError, near_text, nearest_names, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, config_file, read_bounded
 from iac_base.positions import Path as Where
 from iac_base.words import fold_name
+from iac_runtime.policy.documents import TableKeys, table_keys
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import READ_VERBS, VERBS
 from iac_runtime.policy.places import BUILT_IN, FIXED
@@ -26,9 +27,7 @@ from iac_runtime.policy.rules import (
     Match,
     Matcher,
     RuleReader,
-    TableKeys,
     matches_any_glob,
-    table_keys,
 )
 from iac_runtime.policy.settings import APPROVERS, BUNDLE_GLOB, PRESETS, Policy
 from iac_runtime.tool import LEVELS

@@ -31,7 +31,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -61,6 +61,26 @@ LIFETIME: Final = 600.0
 """Seconds from the question to the answer."""
 
 
+class QuestionParts(NamedTuple):
+    """The lines of a question by what they say, for a place that shows them apart.
+
+    Attributes:
+        wants: Who wants to do what.
+        things: The objects of the call, or its calls, one line each.
+        says: What it sets, where it goes, what it runs.
+        reason: Why a person is asked.
+        undo: Whether it can be undone.
+        names: The level, the tool, and the objects by their references.
+    """
+
+    wants: str = ""
+    things: Sequence[str] = ()
+    says: Sequence[str] = ()
+    reason: str = ""
+    undo: str = ""
+    names: str = ""
+
+
 class Question(NamedTuple):
     """A question; `answers` are the labels to choose from, Deny first."""
 
@@ -71,6 +91,7 @@ class Question(NamedTuple):
     line: str
     answers: tuple[str, ...]
     scope: str = ""
+    parts: QuestionParts = QuestionParts()
 
     def verdict_for(self, answer: object) -> Verdict:
         """Return what an answer means; one that was not offered is an error of who gave it."""
@@ -227,6 +248,9 @@ TEXT_LIMIT: Final = 4000
 LINE_LIMIT: Final = 8
 """Lines of a question; what is longer is in a file that it names."""
 
+_SHOWN: Final = 200
+"""Objects of a call that are shown one by one where there is room."""
+
 _LINE: Final = 600
 """Characters of a line."""
 
@@ -241,17 +265,28 @@ def build_question(
         keep: Writes what does not fit to a file, and returns its path.
     """
     facts, decision = _without_secrets(facts, decision)
-    lines = _question_lines(facts, decision)
+    parts = _question_parts(facts, decision)
+    lines = _question_lines(parts, decision)
     # Of a script more is left out than is marked.
     cut = facts.event is None or any(_CUT.search(line) for line in lines)
     if keep is not None and cut:
-        whole = _question_lines(facts, decision, times=10**6)
+        longest = _question_parts(facts, decision, times=10**6)
+        whole = _question_lines(longest, decision, times=10**6)
         path = keep(redact_text("\n".join(whole))) if lines != whole else ""
         lines[-1] += f". All of it: {escape_hidden(path)}" if path else ""
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
     text = cut_middle(redact_text("\n".join(lines)), TEXT_LIMIT)
     app = escape_hidden(facts.app_names)
-    return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+    things, says = (tuple(map(redact_text, row)) for row in (parts.things, parts.says))
+    shown = QuestionParts(
+        redact_text(parts.wants),
+        things[:_SHOWN],
+        says,
+        *map(redact_text, (parts.reason, parts.undo, parts.names)),
+    )
+    return Question(
+        app, facts.tool, decision.level, text, facts.line, answers, decision.scope, shown
+    )
 
 
 def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, Decision]:
@@ -268,18 +303,26 @@ def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, D
     return replace(facts, parts=parts, **fields), replace(decision, **judged)
 
 
-def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
+def _question_lines(parts: QuestionParts, decision: Decision, times: int = 1) -> list[str]:
     """Return the lines of a question; what has many rows takes the lines that others leave.
 
     `times` says how much more there is room for.
     """
+    covers = f'"{ALWAYS}" would cover: {decision.scope}.' if decision.offers_always else ""
+    covers = escape_and_cut(covers, _LINE * times)
+    after = [*filter(None, (*parts.says, parts.reason, parts.undo, covers, parts.names))]
+    rows = _limit_rows(list(parts.things), LINE_LIMIT * times - 1 - len(after))
+    return [parts.wants, *rows, *after]
+
+
+def _question_parts(facts: CallFacts, decision: Decision, times: int = 1) -> QuestionParts:
+    """Return what a question says; `times` says how much more there is room for."""
 
     # Needed by calls that are asked about, and by no other.
     from iac_runtime.policy import wording
 
-    def format_line(*parts: str) -> list[str]:
-        said = " ".join(filter(None, parts))
-        return [escape_and_cut(said, _LINE * times)] if said else []
+    def format_line(*words: str) -> str:
+        return escape_and_cut(" ".join(filter(None, words)), _LINE * times)
 
     deeds = wording.describe_deeds(facts)
     doubts = list(dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown))
@@ -294,31 +337,32 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
         wants = f"undo an earlier call: {wants}"
     end = ":" if facts.parts else "."
     before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
-    goes = ", ".join(to for to in _flow_destinations(facts) if to not in before[0])
-    given, said = "", f"{before[0]} {goes}"
+    goes = ", ".join(to for to in _flow_destinations(facts) if to not in before)
+    given, said = "", f"{before} {goes}"
     if not facts.parts:
         given = wording.describe_arguments(facts, said, wording.VALUE_LIMIT * times)
-    after = [cut_middle(given, 2 * _LINE * times)] if given else []
-    after += format_line(f"It goes to {goes}." if goes else "")
+    says = [cut_middle(given, 2 * _LINE * times)] if given else []
+    says += [format_line(f"It goes to {goes}.")] if goes else []
     if facts.event is None and facts.line and "{deeds}" in facts.deed:
-        after += format_line(f"It runs: {facts.line.partition(' | ')[0].partition(': ')[0]}")
+        says += [format_line(f"It runs: {facts.line.partition(' | ')[0].partition(': ')[0]}")]
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
     if facts.story.changed:
         reasons[:0] = ("This has changed since the last prompt:", *facts.story.changed)
     reasons = [reason for reason in reasons if reason != _USUAL] or reasons
     usual = f"{decision.level} calls require approval ({decision.source})."
-    after += format_line("Reason:", *(reasons or [usual]))
-    after += format_line(describe_undo(facts).line, facts.known)
-    if decision.offers_always:
-        after += format_line(f'"{ALWAYS}" would cover: {decision.scope}.')
     named = () if facts.parts else facts.effects
     names = dict.fromkeys(effect.reference for effect in named if effect.reference)
-    after += format_line(", ".join((f"{decision.level}: {facts.tool}", *names)))
-    rows = wording.target_lines(facts, "\n".join((*before, given)))
+    rows = wording.target_lines(facts, "\n".join((before, given)))
     if facts.parts:
         rows = wording.describe_each_call(facts.parts)
-    lines = [line for text in rows for line in format_line(text)]
-    return [*before, *_limit_rows(lines, LINE_LIMIT * times - 1 - len(after)), *after]
+    return QuestionParts(
+        before,
+        tuple(format_line(text) for text in rows),
+        tuple(says),
+        format_line("Reason:", *(reasons or [usual])),
+        format_line(describe_undo(facts).line, facts.known),
+        format_line(", ".join((f"{decision.level}: {facts.tool}", *names))),
+    )
 
 
 _USUAL: Final = "DANGEROUS calls always require approval."
@@ -433,7 +477,8 @@ def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
                 path.unlink()
             elif not _answer_path(path).exists():
                 fields = asked["question"]
-                question = Question(**{**fields, "answers": tuple(fields["answers"])})
+                fields |= {"answers": tuple(fields["answers"])}
+                question = Question(**{**fields, "parts": QuestionParts(*fields["parts"])})
                 found.append(WaitingQuestion(path.stem, float(asked["since"]), question))
     yield from sorted(found, key=lambda one: one.since)
 

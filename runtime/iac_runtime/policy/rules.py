@@ -6,16 +6,19 @@ leads; any other rule speaks of a call when some reading of some value fits.
 A condition is a field of `Match` and a row of `CONDITIONS`, here, and a line of docs/policy.md.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
+from time import mktime
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.errors import SetupError, near_text, quote_text
+from iac_base.errors import near_text, quote_text
 from iac_base.positions import Path as Where
-from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_base.words import fold_name
+from iac_runtime.policy.documents import TableKeys, TableReader, table_keys
 from iac_runtime.policy.facts import CallFacts, Verb, describe_undo
 from iac_runtime.policy.places import (
     find_url_hosts,
@@ -26,94 +29,6 @@ from iac_runtime.policy.places import (
 )
 from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import LEVELS, Level
-
-
-class TableReader:
-    """Reads one document; remembers it and its name for the errors.
-
-    Args:
-        text: The TOML text.
-        name: The file's, for messages.
-
-    Raises:
-        SetupError: It is no TOML, as every method does where a value is not right; one line.
-    """
-
-    def __init__(self, text: str, name: str) -> None:
-        try:
-            self.document: PositionedDocument = read_toml(text)
-        except TextError as error:
-            raise SetupError(f"{name} line {error.line or 1}: {error.reason}.") from None
-        self.name = name
-
-    def raise_error(self, where: Where, message: str) -> NoReturn:
-        """Raise what is wrong, with the line of its place."""
-        raise SetupError(f"{self.name} line {self.document.line_of(where)}: {message}")
-
-    def read_table(self, where: Where, value: Any, keys: "TableKeys") -> dict[str, Any]:
-        """Return what a table says, by the field that each of its keys is for."""
-        if not isinstance(value, Mapping):
-            self.raise_error(where, f"{where[-1]} must be a table.")
-        for key in value:
-            if key not in keys:
-                hint = near_text(key, sorted(keys))
-                self.raise_error((*where, key), f"there is no key {quote_text(key)}. {hint}")
-        row: dict[str, Any] = {}
-        for key, part in value.items():
-            field, read = keys[key]
-            content = read(self, (*where, key), part)
-            row.update({field: content} if field else content)
-        return row
-
-    def read_word(self, where: Where, value: Any, known: Iterable[str], message: str) -> str:
-        """Return a word that is among those that are known; `message` says that it is not."""
-        if not isinstance(value, str) or value not in known:
-            word = str(value)
-            self.raise_error(where, f"{message.format(quote_text(word))} {near_text(word, known)}")
-        return value
-
-    def read_words(
-        self, where: Where, value: Any, known: Iterable[str], message: str
-    ) -> tuple[str, ...]:
-        """Return a text or a list of texts that are all among those that are known."""
-        words = self.read_texts(where, value)
-        return tuple(self.read_word(where, word, known, message) for word in words)
-
-    def read_boolean(self, where: Where, value: Any) -> bool:
-        """Return true or false."""
-        if not isinstance(value, bool):
-            self.raise_error(where, f"{where[-1]} must be true or false.")
-        return value
-
-    def read_single_line(self, where: Where, value: Any) -> str:
-        """Return a text as one line."""
-        if not isinstance(value, str):
-            self.raise_error(where, f"{where[-1]} must be a text.")
-        return " ".join(value.split())
-
-    def read_texts(self, where: Where, value: Any) -> tuple[str, ...]:
-        """Return a text or a list of texts as a tuple."""
-        texts = [value] if isinstance(value, str) else value
-        if not isinstance(texts, list) or not all(isinstance(x, str) and x for x in texts):
-            self.raise_error(where, f"{where[-1]} must be a text or a list of texts.")
-        return tuple(texts)
-
-    def read_nonempty_texts(self, where: Where, value: Any) -> tuple[str, ...]:
-        """Return a text or a list of texts; a rule of none would speak of every call."""
-        texts = self.read_texts(where, value)
-        if not texts:
-            self.raise_error(where, f"{where[-1]} is empty; give it a text, or leave it out.")
-        return texts
-
-
-TableKeys: TypeAlias = Mapping[str, tuple[str, Callable[[Any, Where, Any], Any]]]
-"""Key -> the field that it is for (empty for a table of several), and what reads its value: a
-method of the reader."""
-
-
-def table_keys(keys: str, read: Callable[[Any, Where, Any], Any]) -> TableKeys:
-    """Return keys, between blanks, that are each for the field of its name and read alike."""
-    return {key: (key, read) for key in keys.split()}
 
 
 class Matcher(NamedTuple):
@@ -167,6 +82,7 @@ class Match(NamedTuple):
         client, server: Globs over the name of who calls, and of the server that it came by.
         hours: From and to, in minutes of the day; `to` may lie on the next day.
         days: 0 is Monday.
+        until: The moment from which on it no longer holds.
         tainted: Whether a value stood in an earlier result.
         objects: How many objects are changed: the range.
         undoable: Whether it is known that it can be undone.
@@ -188,6 +104,7 @@ class Match(NamedTuple):
     server: tuple[str, ...] = ()
     hours: tuple[int, int] | None = None
     days: tuple[int, ...] = ()
+    until: datetime | None = None
     tainted: bool | None = None
     objects: Matcher | None = None
     undoable: bool | None = None
@@ -257,6 +174,14 @@ class RuleReader(TableReader):
         self.read_nonempty_texts(where, value)
         days = self.read_words(where, value, DAYS, "there is no day {}.")
         return tuple(map(DAYS.index, days))
+
+    def read_moment(self, where: Where, value: Any) -> datetime:
+        moment = value
+        with contextlib.suppress(ValueError):
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(moment, datetime):
+            self.raise_error(where, "until must be a date and a time, such as 2026-03-09T18:00.")
+        return moment.astimezone()
 
     def read_level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:
@@ -416,6 +341,11 @@ def _is_outside_hours(trial: RuleTrial, part: Literal["hours", "days"]) -> bool 
     if part == "days":
         return day not in match.days
     return not begin <= now < (end if begin < end else end + 1440)
+
+
+def _is_over(trial: RuleTrial) -> bool:
+    at, until = trial.facts.at, trial.match.until
+    return until is not None and (trial.loosens if at is None else mktime(at) >= until.timestamp())
 
 
 def _name_condition(field: Literal["tool", "client", "server"]) -> RuleCondition:
@@ -654,6 +584,9 @@ CONDITIONS: Final[Mapping[str, RuleCondition]] = {
         RuleReader.read_days,
         lambda on: _is_outside_hours(on, "days"),
         words=lambda days: "|".join(DAYS[at] for at in days),
+    ),
+    "until": RuleCondition(
+        RuleReader.read_moment, _is_over, words=lambda moment: f"{moment:%Y-%m-%d %H:%M}"
     ),
     "tainted": RuleCondition(
         RuleReader.read_boolean,

@@ -143,6 +143,10 @@ class TaskBudgets:
         self._tasks: list[ApprovedTask] = []
         self._lock = threading.Lock()
 
+    def end(self) -> None:
+        """End all of them."""
+        self._tasks.clear()
+
     def start(self, task: ApprovedTask, minutes: int) -> None:
         """Let a task run calls from now on."""
         task.ends = self._now() + minutes * 60

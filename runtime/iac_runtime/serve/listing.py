@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.serve.protocol import to_json
-from iac_runtime.tools.catalogue import ToolFolder, listed_lines, read_tool_folders
+from iac_runtime.tools.catalogue import Catalogue, ToolFolder, listed_lines, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, listing_entry
 
@@ -102,16 +102,15 @@ def _tool_patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[s
             patterns.append("*")
         elif word in keys:
             patterns.append(f"{word}_*")
-        elif searching:
-            raise SetupError(
-                f"There are no tools for {word}. {near_text(word, sorted(keys))}".strip()
-            )
-        elif any(
+        elif not searching and any(
             fnmatchcase(name, word) for tool_folder in tool_folders for name in tool_folder.tools
         ):
             patterns.append(word)
+        elif app := Catalogue([one.folder for one in tool_folders]).named_app(word):
+            patterns.append(f"{app.key}_*")
         else:
-            raise SetupError(f"No tool is called {word}. {near_text(word, sorted(keys))}".strip())
+            says = "There are no tools for" if searching else "No tool is called"
+            raise SetupError(f"{says} {word}. {near_text(word, sorted(keys))}".strip())
     return patterns
 
 

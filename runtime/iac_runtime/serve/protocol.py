@@ -7,6 +7,7 @@ compares them with the SDK's own, byte for byte, so that an SDK that changes its
 import json
 import math
 import re
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -36,6 +37,12 @@ CHANGED: Final = tuple(
     for kind in ("tools", "prompts", "resources")
 )
 """What a client of the older era hears when the tools were built anew."""
+
+STOP_CALLS: Final = signal.SIGUSR1
+END_TASKS: Final = signal.SIGUSR2
+"""What the person of a server tells it beside the protocol: end the calls under way, end the tasks
+that were approved.
+"""
 
 LIST_TTL_MS: Final = 60_000
 """Milliseconds for which a client of the modern era may keep a listing."""

@@ -142,6 +142,16 @@ class LazyGate:
                     )
         return True
 
+    def stop_calls(self) -> None:
+        """End the calls that are under way; nothing where the gate was never opened."""
+        if self._gate is not None:
+            self._gate.stop_calls()
+
+    def end_tasks(self) -> None:
+        """End the tasks that were approved here."""
+        if self._gate is not None:
+            self._gate.permissions.end_tasks()
+
     def close(self) -> None:
         """End what runs, and remove the status."""
         gate, status = self._gate, self._status_file

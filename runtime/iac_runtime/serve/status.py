@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import ensure_private_folder, open_state
 from iac_runtime.policy.facts import TIME
+from iac_runtime.serve.protocol import END_TASKS, STOP_CALLS
 from iac_runtime.version import VERSION
 
 _FOLDER: Final = "servers"
@@ -147,6 +148,33 @@ class StatusFile:
                 part.replace(self._path)
 
 
+def stop_server_calls(pid: int) -> bool:
+    """End the calls under way in a server; say whether it is one of this version.
+
+    Raises:
+        SetupError: The state folder is not as it must be.
+    """
+    return _signal_server(pid, STOP_CALLS)
+
+
+def end_server_tasks(pid: int) -> bool:
+    """End the tasks that were approved in a server; say whether it is one of this version.
+
+    Raises:
+        SetupError: The state folder is not as it must be.
+    """
+    return _signal_server(pid, END_TASKS)
+
+
+def _signal_server(pid: int, number: int) -> bool:
+    known = {server.pid for server in running_servers() if server.version == VERSION}
+    if pid not in known:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+    return True
+
+
 def servers_folder() -> Path:
     """Return the folder of the status files, made if need be.
 
@@ -176,13 +204,15 @@ def running_servers() -> list[RunningServer]:
 def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     """Return the status of all servers, and who may not or cannot ask, as one JSON object.
 
-    It is `{"servers": [...], "paused": [{"client", "until", "lift"}], "unshown": [client]}`.
+    It is `{"servers": [...], "paused": [{"client", "until", "lift"}], "unshown": [client]}`, with
+    `all_paused_since` while a person has paused everything.
 
     Args:
         own: The board of this process, whose numbers are newer than its file's.
     """
     # Loads sqlite3.
     from iac_runtime.policy.approvals import paused_clients, unshown
+    from iac_runtime.policy.pause import paused_since
 
     note: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
@@ -192,6 +222,8 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
         rows = [server.facts() for server in running_servers()]
         resting = [row._asdict() for row in paused_clients(open_state())]
         quick = unshown(open_state())
+        if since := paused_since(open_state()):
+            note = {"all_paused_since": since}
     except SetupError as error:
         note = {"note": str(error)}
     if own is not None:

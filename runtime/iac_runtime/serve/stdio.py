@@ -34,10 +34,12 @@ from iac_runtime.serve.protocol import (
     CAPABILITIES,
     CHANGED,
     CLIENT_INFO,
+    END_TASKS,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     LISTENED,
+    STOP_CALLS,
     ProtocolError,
     Sender,
     ServerIdentity,
@@ -435,7 +437,9 @@ class PreparedServer(NamedTuple):
     patience: float
 
     def start_watch(self) -> BuildWatch:
-        """Begin to look for tools that are built anew."""
+        """Begin to look for tools that are built anew, and to hear what the page asks for."""
+        signal.signal(STOP_CALLS, lambda *_: self.gate.stop_calls())
+        signal.signal(END_TASKS, lambda *_: self.gate.end_tasks())
         watch = BuildWatch(self.gate.reload_tools, self.gate.changes)
         watch.start()
         return watch

@@ -42,6 +42,10 @@ _MODIFIERS: Final = ("considering", "ignoring")
 """What AppleScript says of how texts are compared; each app may heed it or not."""
 
 
+_RENAMED: Final = {"element_path": "element"}
+"""What arguments are called elsewhere, for instance in answers."""
+
+
 LONGEST_NAME: Final = 1_000
 """Characters of a text that can be a name in another spelling."""
 
@@ -59,7 +63,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     required = schema.get("required", ())
     found: dict[str, Any] = {}
     for name, value in arguments.items():
-        key = name if name in rows else _find_spelling(str(name), rows)
+        key = name if name in rows else _find_spelling(_RENAMED.get(name, str(name)), rows)
         if key is None and str(name).lower() in _MODIFIERS:
             raise InvalidParameterError(
                 f"IAC cannot send {quote_text(str(name))}. No dictionary says whether the app"
@@ -224,7 +228,10 @@ def _normalize_spelling(value: Any, schema: _Schema) -> Any:
             for part in _schema_alternatives(schema)
             for k, row in part.get("properties", {}).items()
         }
-        keys = {key: key if key in rows else _find_spelling(str(key), rows) or key for key in value}
+        keys = {
+            key: key if key in rows else _find_spelling(_RENAMED.get(key, str(key)), rows) or key
+            for key in value
+        }
         if len({*keys.values()}) == len(keys):
             return {
                 keys[key]: _normalize_spelling(part, rows.get(keys[key], {}))

@@ -10,7 +10,13 @@ from iac_runtime.language.applescript_expressions import Terms
 from iac_runtime.language.applescript_parser import parse_applescript
 from iac_runtime.language.applescript_tree import Script
 from iac_runtime.tools.tables import Tables
-from iac_simulator.applescript.terms import app_terms, language_terms, property_names, spell_words
+from iac_simulator.applescript.terms import (
+    app_terms,
+    language_terms,
+    property_names,
+    spell_label,
+    spell_words,
+)
 from iac_simulator.applescript.values import (
     AppleScriptError,
     AppValue,
@@ -97,15 +103,23 @@ class AppEvents:
         return Date(parse_instant(self._dispatcher().now()).replace(microsecond=0))
 
     def property_step(self, app: AppValue, term: str) -> tuple[str, str]:
-        """Return the step to a property: by the name that JavaScript has for it."""
-        tables = self._tables(app.key)
+        """Return the step to a property: by the name that JavaScript has for it.
+
+        `window of desktop` is the one that Finder's dictionary calls its container window.
+        """
+        tables, name = self._tables(app.key), term.casefold()
         names = property_names(tables) if tables is not None else {}
-        return ("p", names.get(term.casefold(), _camel_case(term)))
+        return ("p", names.get(f"container {name}") or names.get(name) or _camel_case(term))
 
     def has_class(self, app: AppValue, term: str) -> bool:
         """Say whether an app's dictionary has a class."""
         tables = self._tables(app.key)
         return tables is not None and term in tables.classes
+
+    def has_property(self, app: AppValue, term: str) -> bool:
+        """Say whether an app's dictionary has a property."""
+        tables = self._tables(app.key)
+        return tables is not None and term.casefold() in property_names(tables)
 
     def elements_step(self, app: AppValue, term: str) -> tuple[str, str]:
         """Return the step to all elements of a class."""
@@ -133,9 +147,9 @@ class AppEvents:
             finder, (*chain, ("p", plural), ("n", last)) if last else tuple(chain)
         )
 
-    def aliases(self, reference: ObjectReference, *, listed: bool) -> Any:
+    def aliases(self, place: Any) -> list[Any]:
         """Return the files that a reference names, of objects that say where they are."""
-        found = self.read(reference)
+        found = self.read(place) if isinstance(place, ObjectReference) else plain(place)
         paths = []
         for item in found if isinstance(found, list) else [found]:
             url = item
@@ -146,7 +160,7 @@ class AppEvents:
             if isinstance(url, str):
                 url = Path(unquote(url.removeprefix("file://")), "alias")
             paths.append(url)
-        return paths if listed or len(paths) != 1 else paths[0]
+        return paths
 
     def write(self, reference: ObjectReference, value: Any) -> None:
         """Set what a reference names: one event."""
@@ -165,7 +179,7 @@ class AppEvents:
     def call(self, app: AppValue, command: str, direct: Any, named: Mapping[str, Any]) -> Any:
         """Send a command; `named` are its parameters by their labels."""
         row = self._find_command(app, command)
-        keys = {spell_words(key): key for key in row.params} if row else {}
+        keys = {spell_label(key, param): key for key, param in row.params.items()} if row else {}
         fields = {keys.get(label, label): self.to_wire(v, app) for label, v in named.items()}
         arguments: list[Any] = []
         if row is None or row.direct is not None or direct is not None:

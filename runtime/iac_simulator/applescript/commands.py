@@ -12,6 +12,7 @@ from iac_simulator.applescript.values import (
     Date,
     ObjectReference,
     Path,
+    ScriptObject,
     UnsupportedError,
     as_number,
     as_text,
@@ -55,10 +56,18 @@ class CommandEvaluator(ExpressionEvaluator):
         wanted = named.get("as")
         return self.coerced(answer, wanted) if isinstance(answer, Path) and wanted else answer
 
+    def path_command(self, node: tree.CommandCall) -> Any:
+        """Return what `path to` gives: of the script itself, what runs it."""
+        direct = self.specify(node.direct) if node.direct is not None else None
+        mine = isinstance(direct, ScriptObject) or direct is OSASCRIPT
+        return Path("/usr/bin/osascript", "alias") if mine else self.send_command(node)
+
     def parameter(self, node: tree.SyntaxNode) -> Any:
         """Return a parameter of a command: a reference goes as it is."""
         value = plain(self.specify(node))
-        if isinstance(value, ObjectReference) and isinstance(ungrouped(node), tree.Member):
+        inner = ungrouped(node)
+        owned = isinstance(inner, tree.Member) and inner.within is not None
+        if isinstance(value, ObjectReference) and owned:
             return self.events.read(value)
         return value
 
@@ -128,6 +137,7 @@ _COMMANDS: Final[Mapping[str, Callable[[CommandEvaluator, Any], Any]]] = {
     "run": lambda script, node: script.run_command(node),
     "runScript": lambda script, node: script.run_text(node),
     "loadScript": lambda _, _node: _refuse("load script"),
+    "pathTo": CommandEvaluator.path_command,
     "offset": CommandEvaluator.offset_command,
     "round": CommandEvaluator.round_command,
     "random number": CommandEvaluator.random_command,

@@ -289,7 +289,8 @@ class ExpressionEvaluator:
         chain = () if isinstance(holder, AppValue) else holder.chain
         if key == "contents" and self.events.property_step(app, key)[1] != key:
             return self.events.read(holder) if isinstance(holder, ObjectReference) else holder
-        if key in ("POSIX path", "quoted form", "length") and isinstance(holder, ObjectReference):
+        own = key in ("POSIX path", "quoted form", "length")
+        if own and isinstance(holder, ObjectReference) and not self.events.has_property(app, key):
             value = self.events.read(holder)
             return property_of(value, key)
         return ObjectReference(app, (*chain, self.events.property_step(app, key)))
@@ -415,7 +416,7 @@ class ExpressionEvaluator:
             parts = [self.match_of(chain, "=", item, app) for item in as_list(value)]
             test = parts[0] if len(parts) == 1 else _test_record(_or=parts)
             return _test_record(_not=[test]) if sign == "not in" else test
-        tested, negative = {"$": "it", "v": chain}, sign in ("≠", "not contains")
+        tested, negative = {"$": "it", "v": chain}, sign == "≠" or sign.startswith("not")
         key = _TESTS[sign]
         given = self.events.to_wire(value, app)
         pair = [tested, given if key == "=" else {"$": "record", "v": {key: given}}]
@@ -497,11 +498,20 @@ class ExpressionEvaluator:
         if isinstance(kind, list):
             return self.coerced_to_any(value, kind)
         term = kind.term if isinstance(kind, ClassName | Constant) else as_text(kind)
+        if term == "alias list":
+            found = value if isinstance(value, list) else [value]
+            return [path for item in found for path in self.events.aliases(item)]
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], ObjectReference):
+            value = value if term == "list" else value[0]
         if isinstance(value, ObjectReference):
-            if term in ("alias", "alias list"):
-                return self.events.aliases(value, listed=term != "alias")
+            if term == "alias":
+                paths = self.events.aliases(value)
+                return paths[0] if len(paths) == 1 else paths
             if term in ("text", "string", "Unicode text"):
-                return coerce(self.events.read(value), term, self.marks()[0])
+                read = self.events.read(value)
+                files = isinstance(read, ObjectReference) and read.app.key == "finder"
+                read = self.events.aliases(read)[0] if files else read
+                return coerce(read, term, self.marks()[0])
             return [value] if term == "list" else value
         return self.hold(coerce(value, term, (self.marks() or [""])[0]))
 
@@ -522,9 +532,9 @@ class ExpressionEvaluator:
         negative = sign.startswith("not")
         if isinstance(left, list):
             parts = right if isinstance(right, list) else [right]
-            if sign in ("begins", "ends"):
-                edge = left[: len(parts)] if sign == "begins" else left[-len(parts) :]
-                return is_equal(edge, parts, self.ignored)
+            if sign.endswith(("begins", "ends")):
+                edge = left[: len(parts)] if sign.endswith("begins") else left[-len(parts) :]
+                return is_equal(edge, parts, self.ignored) != negative
             windows = range(len(left) - len(parts) + 1)
             found = (is_equal(left[i : i + len(parts)], parts, self.ignored) for i in windows)
             return any(found) != negative
@@ -536,9 +546,9 @@ class ExpressionEvaluator:
             )
             return all(same) != negative
         whole, part = (fold_text(as_text(text), self.ignored) for text in (left, right))
-        if sign == "begins":
-            return whole.startswith(part)
-        return whole.endswith(part) if sign == "ends" else (part in whole) != negative
+        if sign.endswith("begins"):
+            return whole.startswith(part) != negative
+        return (whole.endswith(part) if sign.endswith("ends") else part in whole) != negative
 
     def joined(self, left: Any, right: Any) -> Any:
         if isinstance(left, ScriptRecord) and isinstance(right, ScriptRecord):
@@ -652,10 +662,13 @@ def _test_record(**fields: Any) -> dict[str, Any]:
     return {"$": "record", "v": fields}
 
 
-_CONTAINED: Final = frozenset(("contains", "not contains", "in", "not in", "begins", "ends"))
+_CONTAINED: Final = frozenset(
+    word for way in ("contains", "in", "begins", "ends") for word in (way, f"not {way}")
+)
 _TESTS: Final = {
     "=": "=", "≠": "=", ">": ">", "<": "<", "≥": ">=", "≤": "<=", "contains": "_contains",
     "not contains": "_contains", "begins": "_beginsWith", "ends": "_endsWith",
+    "not begins": "_beginsWith", "not ends": "_endsWith",
     "in": "", "not in": "",
 }  # fmt: skip
 _TURNED: Final = {">": "<", "<": ">", "≥": "≤", "≤": "≥", "in": "contains"}

@@ -2,9 +2,11 @@
 
 import re
 from functools import lru_cache
+from itertools import starmap
 from typing import Final
 
 from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
+from iac_runtime.tool import Param
 from iac_runtime.tools.tables import Tables
 from iac_simulator.applescript.values import UNITS
 from iac_simulator.events import STANDARD_COMMANDS, command_named
@@ -53,6 +55,11 @@ def _raw(code: str) -> str:
     return f"«class {code}»"
 
 
+def spell_label(key: str, param: Param) -> str:
+    """Return the label of a parameter: as the dictionary has it, or by its JXA name."""
+    return param.term.casefold() if " " in param.term else spell_words(key)
+
+
 def _collect(rows: list[tuple[str, ScriptTerm]]) -> Terms:
     words: dict[str, tuple[ScriptTerm, ...]] = {}
     for spelling, term in rows:
@@ -91,7 +98,7 @@ def app_terms(tables: Tables) -> Terms:
     for name, spelling in spellings.items():
         command = command_named(tables, name)
         if command is not None and name not in ("get", "set", "count"):
-            labels = tuple(spell_words(key) for key in command.params)
+            labels = tuple(starmap(spell_label, command.params.items()))
             codes = tuple(_raw(row.code).casefold() for row in command.params.values())
             sent = ScriptTerm("command", name, labels=labels, codes=codes)
             rows += [(spelling, sent), (f"«event {command.event}»", sent)]

@@ -1,0 +1,161 @@
+"""A JavaScript is asked about by what it would change, and what was approved is what is sent."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import open_simulation
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.tools.catalogue import Catalogue
+
+ASKED = Requester("tester", ("client",))
+DELETES = """
+const n = Application("Notes");
+for (const x of n.notes()) if (x.name() !== "Roof repair") n.delete(x);
+n.folders[0].notes.push(n.Note({name: "Kept"}));
+"""
+NAMES = 'Application("Notes").notes.name()'
+
+
+@pytest.fixture
+def executor(catalogue: Catalogue) -> Iterator[Executor]:
+    found = Executor(open_simulation(catalogue, None))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def gate_of(
+    catalogue: Catalogue, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Gate]]:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    gates: list[Gate] = []
+
+    def make(policy: str = "") -> Gate:
+        parsed = parse_policy(policy)
+        permissions = Permissions(
+            parsed,
+            read_settings(PolicyFlags(), {}, parsed),
+            home="/Users/me",
+            identify=identify_from_catalogue(catalogue),
+        )
+        from iac_runtime.tools.own import added_tools
+
+        gates.append(Gate(catalogue, executor, permissions=permissions, added=added_tools))
+        return gates[-1]
+
+    yield make
+    for gate in gates:
+        gate.close()
+
+
+def run(gate: Gate, script: str, **more: Any) -> CallAnswer:
+    given = {"script": script, "language": "javascript"}
+    return gate.call(Call("execute_applescript", given, ASKED, **more))
+
+
+def value(found: CallAnswer) -> Any:
+    assert isinstance(found, CompletedCall)
+    assert found.value["success"], found.value
+    return found.value["data"]["result"]
+
+
+def question(found: CallAnswer) -> str:
+    assert isinstance(found, PendingCall), found
+    return found.question.text
+
+
+def test_a_script_that_changes_nothing_runs_unasked(gate_of: Callable[..., Gate]) -> None:
+    gate = gate_of()
+    assert "Roof repair" in value(run(gate, NAMES))
+    # Its text alone says more: the name is one that only the run shows.
+    found = run(gate, 'const n = Application("Notes"); const k = "na" + "me"; n.notes[0][k]()')
+    assert value(found)
+
+
+def test_the_question_shows_each_change_and_a_yes_commits_them(
+    gate_of: Callable[..., Gate],
+) -> None:
+    gate = gate_of()
+    before = value(run(gate, NAMES))
+    asks = run(gate, DELETES)
+    text = question(asks)
+    gone = [name for name in before if name != "Roof repair"]
+    assert f"{len(gone)} notes: delete in Notes:" in text
+    assert all(name in text for name in gone)
+    assert "1 note: make in Notes" in text
+    assert "Kept" in text
+    assert value(run(gate, NAMES)) == before
+    assert isinstance(asks, PendingCall)
+    gate.answer(asks, "once")
+    assert sorted(value(run(gate, NAMES))) == ["Kept", "Roof repair"]
+
+
+def test_what_is_otherwise_at_the_yes_is_not_sent_and_asked_about_again(
+    gate_of: Callable[..., Gate],
+) -> None:
+    gate = gate_of()
+    asks = run(gate, DELETES)
+    assert isinstance(asks, PendingCall)
+    other = run(
+        gate, 'const n = Application("Notes"); n.folders[0].notes.push(n.Note({name: "New"}))'
+    )
+    assert isinstance(other, PendingCall)
+    gate.answer(other, "once")
+    before = value(run(gate, NAMES))
+    assert "New" in before
+    again = gate.answer(asks, "once")
+    assert "New" in question(again)
+    assert value(run(gate, NAMES)) == before
+
+
+def test_a_failure_half_way_says_what_was_done_and_how_it_is_taken_back(
+    gate_of: Callable[..., Gate],
+) -> None:
+    gate = gate_of()
+    script = (
+        'const n = Application("Notes"); const x = n.notes[0]; x.name = "Renamed";'
+        ' n.folders[0].notes.push(n.Note({name: "Second"})); n.folders[0].notes[0].id = "odd"; 1'
+    )
+    before = value(run(gate, NAMES))
+    asks = run(gate, script)
+    assert isinstance(asks, PendingCall)
+    found = gate.answer(asks, "once")
+    assert isinstance(found, CompletedCall)
+    error = found.value["error"]
+    assert error["message"].startswith("2 of 3 changes were made; then this one failed:")
+    assert "Renamed" in value(run(gate, NAMES))
+    back = error["suggestion"].partition("run this JavaScript: ")[2]
+    undo = run(gate, back)
+    assert isinstance(undo, PendingCall)
+    gate.answer(undo, "once")
+    assert value(run(gate, NAMES)) == before
+
+
+@pytest.mark.parametrize(("script", "why"), [
+    ('const n = Application("Notes"); while (n.notes.length) n.delete(n.notes[0])',
+     "reading back what it changed"),
+    ('const n = Application("Notes"); n.notes[0].name = "b"; n.notes[0].name()',
+     "reading back what it changed"),
+    ('const t = Application("TextEdit"); const d = t.Document({text: "q"}).make(); d.name()',
+     "reading what it made"),
+    ('const a = Application.currentApplication(); a.includeStandardAdditions = true;'
+     ' const said = a.displayDialog("x"); Application("Notes").notes[0].name = said.buttonReturned',
+     "the answer of displayDialog"),
+    ('const a = Application.currentApplication(); a.includeStandardAdditions = true;'
+     ' a.doShellScript("id")', "runs a command of the shell"),
+])  # fmt: skip
+def test_what_cannot_be_recorded_is_asked_about_first_and_the_question_says_why(
+    gate_of: Callable[..., Gate], script: str, why: str
+) -> None:
+    text = question(run(gate_of(), script))
+    assert "What it changes: not known before it runs" in text
+    assert why in text
