@@ -223,6 +223,8 @@
     let text = target.text + member(of.name) + "(";
     for (let at = 0; at < args.length; at += 1) text += (at ? ", " : "") + args[at].text;
     text += ")";
+    let handed = "";
+    for (let at = about === target ? 0 : 1; at < args.length; at += 1) handed += (handed ? ", " : "") + args[at].text;
     const made = of.name === "make" || of.name === "push" || of.name === "unshift" || of.name === "duplicate";
     const run = () => {
       const holder = target.real();
@@ -233,7 +235,7 @@
       if (made && typeof pushed === "function") row.undo = display(pushed) + ".delete()";
     };
     const list = of.name === "push" || of.name === "unshift" ? target.text : about.root || about.made ? "" : listOf(about.text);
-    const row = queued(of, about, text, run, answers === undefined ? {} : { list: list || target.text });
+    const row = queued(of, about, text, run, { list: list || target.text, given: handed });
     return answers === 1 ? wrapped({ later: true, real: () => row.result, name: "", app: of.app, text }) : undefined;
   };
   // What a value is now, apps' objects as what they will be: a script may change it before it is sent.
@@ -258,14 +260,14 @@
       }
       write(holder, key, melt(kept));
     };
-    const row = queued(of, target, target.text + member(key) + " = " + literal(given), run, { key });
+    const row = queued(of, target, target.text + member(key) + " = " + literal(given), run, { key, given: cut(member(key), 1) + " = " + literal(given) });
     return true;
   };
   const finish = () => {
     if (!may.mode) return;
     if (ended) refuse(ended);
     const lines = [];
-    for (let at = 0; at < queue.length; at += 1) lines[at] = [queue[at].text, queue[at].label];
+    for (let at = 0; at < queue.length; at += 1) lines[at] = [queue[at].text, queue[at].label, queue[at].given];
     if (may.mode === "record") {
       tell({ lines });
       return;
@@ -294,7 +296,9 @@
       let at = -1;
       return each(value, (item) => { at += 1; return wrap(item, "", holder, typeof item === "function" ? display(item) : "", made); }, true);
     }
-    return wrapped({ value, real: () => value, name, holder, app: holder.app, text, made, odd: odd || holder.odd });
+    // What lies in an object that is not made yet is another one once it is.
+    const real = made && name !== "" ? () => read(holder.real(), name) : () => value;
+    return wrapped({ value, real, name, holder, app: holder.app, text, made, odd: odd || holder.odd });
   };
   const wrapped = (of) => {
     const { name, value, later } = of;
@@ -304,7 +308,7 @@
       if (later) return wrapped({ later, real: () => read(of.real(), key), name: key, holder: of, app: of.app, text: of.text + member(key) });
       if (may.mode && key === "length") reads(of, true);
       const picks = !(key in names || +key >= 0) && !may.mode ? oddly(key) : "";
-      return wrap(read(value, key), key, of, of.text + member(key), false, picks);
+      return wrap(read(value, key), key, of, of.text + member(key), of.made, picks);
     };
     const proxy = new Proxy(() => {}, {
       __proto__: null,

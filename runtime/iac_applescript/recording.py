@@ -9,7 +9,7 @@ commits: the script runs again, and sends all of it at its end, if it comes to t
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -44,10 +44,19 @@ _VERBS: Final = {"create": "make", "unknown": "change", "view": "show"}
 
 
 class RecordedChange(NamedTuple):
-    """One change: as a line of JavaScript, and the name of its object, empty where it has none."""
+    """One change: a line of JavaScript, the name of its object, if any, and what it is given."""
 
     line: str
     name: str
+    given: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The change as a person is shown it."""
+        if not self.name:
+            return clean_text(self.line, _SHOWN)
+        given = f" ({clean_text(self.given, _SHOWN)})" if self.given else ""
+        return f"{quote_text(self.name, 60)}{given}"
 
 
 class Recording(NamedTuple):
@@ -155,7 +164,7 @@ def judge_changes(
         done = [row for row in found.effects if row.verb != "read"]
         effects += done or [row._replace(verb="unknown") for row in found.effects]
         hidden |= dict.fromkeys(found.secrets)
-        main = (done or [*found.effects] or [Effect("unknown")])[-1]
+        main = (done or [*found.effects] or [Effect("unknown")])[0]
         table.setdefault((main.verb, main.name, main.kind), []).append(change)
     told = {row.app for row in effects}
     reads = (row for row in analysis.effects if row.app not in told)
@@ -167,7 +176,14 @@ def judge_changes(
         effects=merge_effects(effects),
         secrets=(*analysis.secrets, *hidden),
     )
-    return judged, tuple(_table_rows(table))
+    return judged, join_rows(_table_rows(table))
+
+
+def join_rows(rows: Iterable[TargetDescription]) -> tuple[TargetDescription, ...]:
+    """Return all rows as one: a question has few lines, and each kind of change stands there."""
+    every = tuple(rows)
+    says = (f"{row.reference}: {row.description}" for row in every[1:])
+    return tuple(row._replace(description="; ".join((row.description, *says))) for row in every[:1])
 
 
 def _table_rows(
@@ -176,10 +192,7 @@ def _table_rows(
     for (verb, app, kind), changes in table.items():
         thing = kind or "change"
         count = f"{len(changes)} {thing if len(changes) == 1 else plural_of(thing)}"
-        named = [
-            quote_text(change.name, 60) if change.name else clean_text(change.line, _SHOWN)
-            for change in changes[:_NAMED]
-        ]
+        named = [change.shown for change in changes[:_NAMED]]
         more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
         does = _VERBS.get(verb, verb)
         yield TargetDescription(count, f"{does} in {app}: {', '.join(named)}{more}")

@@ -31,6 +31,7 @@ from iac_applescript.recording import (
     BridgeLog,
     Recording,
     explain_commit,
+    join_rows,
     judge_changes,
     record_run,
 )
@@ -258,7 +259,7 @@ def _plan_run(
             return _plan_run(tool, call, toolset, given, unseen, context, found)
         why = TargetDescription("What it changes", f"not known before it runs: {found.why}")
         first = _plan_run(tool, call, toolset, given, unseen, context)
-        return replace(first, facts=replace(facts, shown=(why, *facts.shown)))
+        return replace(first, facts=replace(facts, shown=join_rows((why, *facts.shown))))
 
     plan = toolset.plan_call(
         tool,
@@ -346,7 +347,9 @@ def _run_planned(
 
     bounds, log = analysis.bounds, None
     if recording is not None and recording.changes and bounds is not None:
-        run = log = BridgeLog(run, bounds._replace(lines=recording.changes), "commit")
+        run = log = BridgeLog(
+            run, bounds._replace(lines=tuple(row[:2] for row in recording.changes)), "commit"
+        )
         bounds = log.bounds
     if recording is not None and recording.ran and not (recording.changes or readable):
         # All that it does is done: it reads.

@@ -140,6 +140,28 @@ def test_a_failure_half_way_says_what_was_done_and_how_it_is_taken_back(
     assert value(run(gate, NAMES)) == before
 
 
+def test_the_question_shows_what_a_change_gives(gate_of: Callable[..., Gate]) -> None:
+    script = 'const n = Application("Notes"); n.notes[0].name = "Trip " + (1 + 1)'
+    text = question(run(gate_of(), script))
+    assert '1 note: change in Notes: "Shopping list" (name = "Trip 2")' in text
+
+
+def test_an_answer_that_nothing_uses_is_no_reason_to_ask_first(
+    gate_of: Callable[..., Gate],
+) -> None:
+    script = (
+        'const m = Application("Mail"); const x = m.OutgoingMessage({subject: "Hi"});'
+        ' m.outgoingMessages.push(x); x.toRecipients.push(m.Recipient({address: "i@a.example"}));'
+        " x.send();"
+    )
+    gate = gate_of()
+    text = question(run(gate, script))
+    assert "1 outgoing message: send in Mail" in text
+    assert "i@a.example" in text
+    text = question(run(gate, script.replace("x.send();", "const ok = x.send(); ok")))
+    assert "the answer of send" in text
+
+
 @pytest.mark.parametrize(("script", "why"), [
     ('const n = Application("Notes"); while (n.notes.length) n.delete(n.notes[0])',
      "reading back what it changed"),

@@ -184,7 +184,7 @@ def test_each_sentence_of_a_real_dictionary_is_its_source(path: Path) -> None:
                 if parameter.app_words:
                     assert_from(parameter.description, row.description)
                     assert (
-                        f" {parameter.key}: {end_sentence(parameter.words)}" in docs[tool.function]
+                        f" {parameter.name}: {end_sentence(parameter.words)}" in docs[tool.function]
                     )
         for owner in resolved.classes:
             for prop in owner.properties:

@@ -339,6 +339,8 @@ class TextLevel:
         name = name or node.text
         if name in _SHARED:
             self.add("DANGEROUS", "member", HARMFUL_MEMBERS[name], name, at)
+        if given is None or id(node) not in self.names.unused:
+            self.findings.used.add(name)
         if holder == frozenset():
             return
         apps = [app for key, app in self.apps.items() if holder is None or key in holder]
@@ -492,8 +494,6 @@ class TextLevel:
             self._acts(node, apps, name, "command", level, None)
             return
         self.findings.asked.add(name)
-        if id(node) not in self.names.unused:
-            self.findings.used.add(name)
         # The app itself is handed what a command is about; an object is what it is about.
         target = node.fields.get("object", node)
         _, of_object = self._kind(target, apps)

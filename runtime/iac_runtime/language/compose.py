@@ -4,7 +4,7 @@ Which properties of an object are read is told by columns, where some are named 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -205,6 +205,7 @@ def _compose_set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -
     found = reader.read_object(given.get("target"), "item")
     values: dict[str, Value] = {}
     for name, value in given.get("properties", {}).items():
+        _check_range(name, value, found.classes or (), tables)
         rows = known_properties(found.classes, name, tables)
         if rows and not any("w" in row.access for row in rows):
             raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
@@ -336,9 +337,27 @@ def _insertion_location(text: str, reader: AppReader) -> Value:
     return insertion_place(reader.read_object(text)).value
 
 
+def _check_range(name: str, value: Any, classes: Sequence[str], tables: Tables) -> None:
+    """Refuse a number that a property of these classes cannot be.
+
+    Raises:
+        InvalidParameterError: It is below the least or above the most.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    for owner in classes:
+        row = tables.find_property(owner, name)
+        limits = tables.value_range(owner, row.term) if row is not None else None
+        if limits is not None and not limits[0] <= value <= limits[1]:
+            message = f"{name}: {value:g} is not from {limits[0]:g} to {limits[1]:g}."
+            raise InvalidParameterError(message, f"Decide what {name} is to be, and call again.")
+
+
 def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     if not isinstance(given, Mapping):
         raise InvalidParameterError("properties must be an object.")
+    for name, value in given.items():
+        _check_range(name, value, (term,), reader.tables)
     return reader.read_record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 

@@ -1,12 +1,24 @@
 """The tables of a generated module, and what its tools do: one view for all that read them."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from iac_base.words import fold_name
-from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record, Spec, spec_of
+from iac_runtime.tool import (
+    App,
+    Class,
+    Element,
+    Enum,
+    Param,
+    Property,
+    Record,
+    Schema,
+    Spec,
+    spec_of,
+)
 from iac_runtime.types import HTML_TEXT, find_type
 
 APPLICATION = "application"
@@ -37,13 +49,15 @@ class Tables:
         enums: Mapping[str, Enum],
         records: Mapping[str, Record],
         tools: Mapping[str, Spec],
+        schemas: Mapping[str, Schema] = {},
     ) -> None:
         self.key, self.app = key, app
         self.classes, self.enums, self.records, self.tools = classes, enums, records, tools
+        self.schemas = schemas
         # A known answer costs no step through this file.
         for look in (self.is_descendant, self.properties, self.elements):
             setattr(self, look.__name__, lru_cache(None)(look))
-        for find in (self.find_class, self.find_property):
+        for find in (self.find_class, self.find_property, self.value_range):
             # Names are a caller's, who may think of any.
             setattr(self, find.__name__, lru_cache(4096)(find))
 
@@ -63,6 +77,19 @@ class Tables:
     def properties(self, term: str) -> Sequence[Property]:
         """Return the properties of the class `term`, its own first; an overridden one once."""
         return _first_of_each(prop for _, row in self.lineage(term) for prop in row.properties)
+
+    def value_range(self, owner: str, term: str) -> tuple[float, float] | None:
+        """Return the least and the most that a property can be, where a tool that sets it says."""
+        for name, spec in self.tools.items():
+            if spec.op not in ("set", "make") or name not in self.schemas:
+                continue
+            said = str(spec.bind.get("properties", {}).get(term, ""))
+            target = str(spec.bind.get("element") or spec.bind.get("target", "")).removeprefix("$")
+            kind = spec.params[target].type if target in spec.params else target
+            row = json.loads(self.schemas[name].input)["properties"].get(said.removeprefix("$"), {})
+            if "maximum" in row and self.is_descendant(owner, kind):
+                return row.get("minimum", 0), row["maximum"]
+        return None
 
     def elements(self, term: str) -> Sequence[Element]:
         """Return what the class `term` contains, its own first."""
@@ -165,7 +192,8 @@ def tables_of(module: ModuleType) -> Tables:
         for name in module.__all__
         if (spec := spec_of(getattr(module, name))) is not None
     }
-    return Tables(key, module.APP, module.CLASSES, module.ENUMS, module.RECORDS, tools)
+    schemas = getattr(module, "SCHEMAS", {})
+    return Tables(key, module.APP, module.CLASSES, module.ENUMS, module.RECORDS, tools, schemas)
 
 
 OBJECT_PARAMS: Final[Mapping[str, Param]] = {
