@@ -537,7 +537,7 @@ def view_calendar(*, at: DateOrText) -> None:
     """Show a date in the window of Calendar. SAFE, changes only the view.
 
     Args:
-        at: The date to show, in ISO 8601.
+        at: The date to show, such as today or 2026-03-09.
     """
     return APP.call(view_calendar, at=at)
 
@@ -1193,7 +1193,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
@@ -1212,7 +1213,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
         '"attendee", "event"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1310,7 +1312,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "view_calendar": Schema(
         '{"type": "object", "properties": {'
-        '"at": {"type": "string", "format": "date-time", "description": "The date to show, in ISO 8601"}'
+        '"at": {"type": "string", "format": "date-time", "description": "The date to show, such as today or 2026-03-09"}'
         '}, "required": ["at"], "additionalProperties": false}',
     ),
     "get_url": Schema(
@@ -1335,8 +1337,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_events": Schema(
         '{"type": "object", "properties": {'
         '"calendar": {"type": "string", "description": "The calendar to look in, such as calendars[0]"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '
@@ -1348,8 +1350,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"calendar": {"type": "string", "description": "The calendar to put it in, such as calendars[0]"}, '
         '"summary": {"type": "string", "description": "The summary of the new event"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}, '
         '"location": {"type": "string", "description": "The location of the new event"}'
         '}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1382,8 +1384,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "reschedule": Schema(
         '{"type": "object", "properties": {'
         '"event": {"type": "string", "description": "Which event, such as calendars[0].events[0]"}, '
-        '"start": {"type": "string", "format": "date-time", "description": "When it starts, in ISO 8601"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "When it ends, in ISO 8601"}'
+        '"start": {"type": "string", "format": "date-time", "description": "When it starts, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "When it ends, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["event", "start", "end"], "additionalProperties": false}',
     ),
     "set_location": Schema(
@@ -1420,7 +1422,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show_day": Schema(
         '{"type": "object", "properties": {'
-        '"day": {"type": "string", "format": "date-time", "description": "The day to show, in ISO 8601"}'
+        '"day": {"type": "string", "format": "date-time", "description": "The day to show, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["day"], "additionalProperties": false}',
     ),
     "events_of_day": Schema(
@@ -1436,7 +1438,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "events_between": Schema(
         '{"type": "object", "properties": {'
         '"start": {"type": "string", "format": "date-time", "description": "The first day, such as today or 2026-11-24"}, '
-        '"end": {"type": "string", "format": "date-time", "description": "The last day, which is included"}'
+        '"end": {"type": "string", "format": "date-time", "description": "The last day, which is included, local time, such as 2026-03-09T14:30 or tomorrow '
+        '14:30"}'
         '}, "required": ["start", "end"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "summary": {"type": ["string", "null"]}, "start '

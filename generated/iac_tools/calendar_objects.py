@@ -219,7 +219,7 @@ class Application(Commands, Object):
         """Show a date in the window of Calendar. SAFE, changes only the view.
 
         Args:
-            at: The date to show, in ISO 8601.
+            at: The date to show, such as today or 2026-03-09.
         """
         self._command("view_calendar", at=at)
 

@@ -1056,7 +1056,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
@@ -1074,7 +1075,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1252,7 +1254,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "recent_notes": Schema(
         '{"type": "object", "properties": {'
-        '"since": {"type": "string", "format": "date-time", "description": "The start of the time, in ISO 8601"}'
+        '"since": {"type": "string", "format": "date-time", "description": "The start of the time, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["since"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, '

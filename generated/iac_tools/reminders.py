@@ -1009,7 +1009,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"properties": {"type": "array", "items": {"type": "string"}, "description": "Properties to read"}, '
         '"order": {"type": "array", "items": {"type": "string"}, "description": "Properties to sort by; - before a name reverses its order"}, '
         '"limit": {"type": "integer", "minimum": 0, "description": "The most rows; all if left out"}, '
@@ -1027,7 +1028,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"], "description": "Of which class"}, '
         '"of": {"type": "string", "description": "Where to look; the whole app if left out"}, '
-        '"where": {"type": "object", "description": "Filter, such as {name: x} or {name: {contains: x}}"}, '
+        '"where": {"type": "object", "description": "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends with, '
+        'in, not"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1139,7 +1141,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"name": {"type": "string", "description": "The name of the new reminder"}, '
         '"body": {"type": "string", "description": "The text in it"}, '
-        '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}, '
+        '"due": {"type": "string", "format": "date-time", "description": "When it is due, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}, '
         '"list": {"type": "string", "description": "The list to put it in, such as lists[0]"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1161,7 +1163,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_due": Schema(
         '{"type": "object", "properties": {'
-        '"before": {"type": "string", "format": "date-time", "description": "The end of the time, in ISO 8601"}'
+        '"before": {"type": "string", "format": "date-time", "description": "The end of the time, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["before"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"result": {"type": "array", "items": {"type": "object", "properties": {"ref": {"type": "string"}, "name": {"type": ["string", "null"]}, "due date": '
@@ -1180,7 +1182,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "set_due": Schema(
         '{"type": "object", "properties": {'
         '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}, '
-        '"due": {"type": "string", "format": "date-time", "description": "When it is due, in ISO 8601"}'
+        '"due": {"type": "string", "format": "date-time", "description": "When it is due, local time, such as 2026-03-09T14:30 or tomorrow 14:30"}'
         '}, "required": ["reminder", "due"], "additionalProperties": false}',
     ),
     "set_priority": Schema(

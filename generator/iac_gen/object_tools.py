@@ -154,7 +154,8 @@ _AT = ToolParameter(
 )  # fmt: skip
 _WHERE = ToolParameter(
     "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
-    "Filter, such as {name: x} or {name: {contains: x}}",
+    "Filter, such as {name: x} or {size: {>=: 9}}: =, !=, <, <=, >, >=, contains, begins with, ends"
+    " with, in, not",
     "Conditions by property name, which must all match",
 )  # fmt: skip
 _PAGE = (
@@ -358,7 +359,9 @@ def _recipe_judgment(
 def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParameter:
     kind, doc = recipe.params[name]
     words = doc or _recipe_parameter_role(recipe, name, kind, types)
-    form = describe_value_form(kind, types) if not doc else ""
+    # A day says how it is written, whatever else is said of it.
+    told = doc and (kind != "date" or "such as" in doc)
+    form = "" if told else describe_value_form(kind, types)
     bounds = zip(("minimum", "maximum"), recipe.ranges.get(name, ()), strict=False)
     return ToolParameter(
         name,

@@ -106,3 +106,14 @@ def test_no_key_has_the_underscore_of_python(catalogue: Catalogue) -> None:
     for entry in catalogue.read_listing():
         keys = entry["inputSchema"]["properties"]
         assert not [key for key in keys if key.endswith("_")], entry["name"]
+
+
+def test_a_date_says_how_it_is_written_and_a_filter_what_it_compares_with() -> None:
+    for entry in COMMITTED.read_listing():
+        for key, row in entry["inputSchema"]["properties"].items():
+            if row.get("format") == "date-time":
+                assert "today" in row["description"] or "tomorrow" in row["description"], entry[
+                    "name"
+                ]
+            if key == "where":
+                assert {">=", "contains", "not"} <= {*row["description"].replace(",", "").split()}

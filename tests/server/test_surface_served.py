@@ -294,8 +294,8 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     assert {row["name"] for row in listed} == SURFACE
     # A client keeps titles and hints for itself and for the person.
     read = [{k: v for k, v in row.items() if k not in ("title", "annotations")} for row in listed]
-    assert count_tokens(read) <= 780
-    assert len(server_identity().instructions.encode()) < 2000
+    assert count_tokens(read) <= 720
+    assert count_tokens(listed) + len(server_identity().instructions) // 4 <= 1150
 
 
 def test_what_gives_large_results_says_how_large() -> None:

@@ -22,12 +22,12 @@ OWN: Final = Toolset((__name__,))
 
 AppName = Annotated[str, "The app: its key, name or bundle id, as in list_apps."]
 CallNumber = Annotated[int, limits(minimum=1)]
-ToolName = Annotated[str, "A tool's name."]
-ToolArguments = Annotated[dict[str, Any], "Its arguments."]
+ToolName = Annotated[str, "The tool."]
+ToolArguments = Annotated[dict[str, Any], "Its own."]
 ManyArguments = Annotated[
     list[dict[str, Any]],
     limits(minItems=1, maxItems=50),
-    "Or the arguments of up to 50 calls, approved together.",
+    "Or those of several calls, approved together.",
 ]
 
 
@@ -59,15 +59,15 @@ def app_running(app: AppName) -> None:
 
 @tool(level="SAFE", plan=plan_list_apps, always=True)
 def list_apps() -> None:
-    """List the apps that can be controlled, and how many tools of each level they have.
-    Answers the question: what can you do on this Mac?
+    """List the apps with tools, and how many of each level.
+    Answers: what can you do on this Mac?
     """
 
 
 @tool(
     level="SAFE",
     plan=plan_read_more,
-    example={"result": "example", "offset": 1},
+    example={"result": "Zr3fAq0X9xk2VdWmC1oH7g", "offset": 50},
     always=True,
     large=True,
 )
@@ -75,8 +75,7 @@ def read_more(result: str, offset: Annotated[int, limits(minimum=0)]) -> None:
     """Read more of a result that was too large for one answer.
 
     Args:
-        result: The id of the result, from the note in the answer.
-        offset: Where to continue.
+        result: From the note in the answer.
     """
 
 
@@ -184,8 +183,8 @@ def restore_point(name: Annotated[str, limits(minLength=1, maxLength=100)]) -> N
 class TaskCall(TypedDict):
     """A call as an example of what a task covers."""
 
-    name: ToolName
-    arguments: NotRequired[ToolArguments]
+    name: str
+    arguments: NotRequired[dict[str, Any]]
 
 
 class Task(TypedDict):
@@ -241,13 +240,13 @@ def find_tools(
     level: Level | None = None,
     limit: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
 ) -> None:
-    """Find tools for Mac apps (Mail, Notes, Finder, Calendar, ...), any app's windows and menus,
-    and scripts, by what you want to do. Returns the best with an example call, and names of more.
-    Start here. A tool's name as the query explains that tool.
+    """Find tools by what you want to do in Mac apps (Mail, Notes, Calendar, ...), in any app's
+    windows, or by script: the best, each with an example call, and names of more.
+    Start here. A tool's name as the query explains it.
 
     Args:
-        query: What to do, as in: unread mails of today
-        app: Only this app's: its name or bundle id.
+        query: Such as: unread mails of today
+        app: Its name or bundle id.
         level: The highest level.
         limit: How many.
     """
@@ -269,9 +268,7 @@ def read_tool(
 def write_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that shows or plays something, or changes it so that it can be undone (up to
-    MODIFY).
-    """
+    """Call a tool that shows or plays something, or whose change can be undone (MODIFY)."""
 
 
 @tool(
@@ -283,6 +280,6 @@ def write_tool(
 def dangerous_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool whose effect cannot be undone or reaches other people (up to DANGEROUS):
-    sending, deleting, running code. The user must approve each call.
+    """Call a tool that cannot be undone or reaches other people (DANGEROUS): sends, deletes, runs
+    code. The user approves each call.
     """

@@ -30,6 +30,7 @@ from iac_runtime.search.ranking import (
     spread_apps,
 )
 from iac_runtime.search.slots import Slots, read_slots
+from iac_runtime.search.weights import CERTAIN, FLOOR, FOR_ANY, MEANT, SURE_APP, TOOLSET, WEAK
 from iac_runtime.tool import Level, Op, at_most, tool_prefix
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
@@ -40,35 +41,14 @@ LIMIT: Final = 5
 _CHOSEN: Final = 12
 """Apps whose tools are ranked."""
 
-_WEAK: Final = 0.4
-"""What a word tells of an app that has it elsewhere than in a name."""
-
-_MEANT: Final = 1.2
-"""How much a hint of strength 1 counts in choosing apps, against what a word tells."""
-
 _NAMED: Final = 0.4
 """From here on a property is named: a word of a group is enough, half of a loose one is not."""
-
-_FLOOR: Final = 0.85
-"""Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
-
-_SURE: Final = 1.9
-"""As much, where the app that the request is for has no tools here."""
-
-_CERTAIN: Final = 1.4
-"""As much of a tool that is DANGEROUS: of 64 requests for one none had less."""
 
 _NEAR: Final = 0.7
 """Of an intent's score, what a tool of the dictionary needs to be for the same."""
 
 _MEANS: Final = {"add": "make", "create": "make", "find": "list", "search": "list", "edit": "set"}
 """What the verb of an intent is called among object tools."""
-
-_FOR_ANY: Final = 0.6
-"""What of an app's name speaks for the tools for any app."""
-
-_TOOLSET: Final = 0.9
-"""How strongly tools of no app can be meant: never so that all of them are offered."""
 
 _OFFERS: Final = 250
 """Offers that may come into an answer."""
@@ -205,20 +185,20 @@ class _OpenIndex:
             # What is for apps that have tools is of no use for one that has none.
             if only != [] or other.reach == "any":
                 apps[other.key] = other
-                said[other.key] = Hint(min(_TOOLSET, likely.get(other.key or "runtime", 0.0)))
+                said[other.key] = Hint(min(TOOLSET, likely.get(other.key or "runtime", 0.0)))
                 # An app that is named is named for the tools that are for any app too.
                 if other.reach == "any" and by_name:
                     said[other.key] = by_name._replace(
-                        strength=max(_FOR_ANY * by_name.strength, said[other.key].strength)
+                        strength=max(FOR_ANY * by_name.strength, said[other.key].strength)
                     )
         offers = rank_tools(request, apps, said, self._worth, wanted)
         if only is None and not any(hint.name_stems for hint in meant.values()):
             if named_missing_app(request, self._find_apps):
                 any_app = {one.key for one in self._others}
                 offers = [one for one in offers if one.app in any_app]
-            elif missing_app(request, self._find_apps) and offers and offers[0].score < _SURE:
+            elif missing_app(request, self._find_apps) and offers and offers[0].score < SURE_APP:
                 return []
-        if only is None and offers and offers[0].score < _FLOOR:
+        if only is None and offers and offers[0].score < FLOOR:
             return []
 
         slots = read_slots(query)
@@ -233,7 +213,7 @@ class _OpenIndex:
             kept = [row for row in found if level is None or at_most(row[0].level, level)]
             if only is None:
                 # What deletes, sends or runs is no guess.
-                sure = (row[0].level != "DANGEROUS" or row[0].score >= _CERTAIN for row in kept)
+                sure = (row[0].level != "DANGEROUS" or row[0].score >= CERTAIN for row in kept)
                 kept = [row for row, is_sure in zip(kept, sure, strict=True) if is_sure]
             return _proven_first(kept)[:limit]
 
@@ -249,7 +229,7 @@ class _OpenIndex:
 
         An app counts for each word of the request by the best that it has for it.
         """
-        scores = {place: _MEANT * hint.strength for place, hint in meant.items()}
+        scores = {place: MEANT * hint.strength for place, hint in meant.items()}
         for app, worth in default_apps().items():
             for place in self._find_apps(f"={app}"):
                 scores[place] = scores.get(place, 0.0) + worth
@@ -260,7 +240,7 @@ class _OpenIndex:
                 for option, value in term.options.items():
                     row = file.word(option)
                     share = value * term.worth * self._worth(option) / (whole or 1.0)
-                    for places, worth in ((row.strong, share), (row.weak, share * _WEAK)):
+                    for places, worth in ((row.strong, share), (row.weak, share * WEAK)):
                         for at in places:
                             if worth > best.get(at, 0.0):
                                 best[at] = worth

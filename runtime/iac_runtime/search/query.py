@@ -26,15 +26,13 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from iac_base.words import split_words, stem_word, stem_words
+from iac_runtime.search.weights import LIKE, MISTYPED, TIME, VERB, WRITTEN_DOWN
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
 
 
 _SHORTEST: Final = 4
-
-
-_LIKE: Final = 0.7
 
 
 def nearest_words(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
@@ -53,25 +51,13 @@ def nearest_words(word: str, vocabulary: Iterable[str], count: int = 3) -> list[
         if one.isalpha() and not forms.isdisjoint(_deletion_forms(one))
     }
     ranked = sorted(alike, key=lambda one: (-alike[one], one))
-    return [one for one in ranked if alike[one] >= _LIKE][:count]
+    return [one for one in ranked if alike[one] >= LIKE][:count]
 
 
 def _deletion_forms(word: str) -> Iterator[str]:
     yield word
     for place in range(len(word)):
         yield word[:place] + word[place + 1 :]
-
-
-_MISTYPED: Final = 0.9
-"""What a word is worth that may be what was meant."""
-
-
-_WRITTEN_DOWN: Final = 0.3
-"""What a word is worth that stands in quotes, or behind a colon."""
-
-
-_VERB: Final = 0.55
-"""How much a verb that speaks for an operation counts as a word to find."""
 
 
 _MAX_TERMS: Final = 16
@@ -125,10 +111,6 @@ _TIMES: Final = (
     ),
 )
 """How a request names a day, or a span of time, and the stems that tools for one are known by."""
-
-
-_TIME: Final = 0.5
-"""What such a stem is worth."""
 
 
 _REFUSED: Final = re.compile(
@@ -236,17 +218,17 @@ def read_request(
         for one in meant:
             for other, worth in lists.synonyms.get(one, {}).items():
                 options[other] = max(options.get(other, 0), worth)
-            options[one] = 1.0 if one == base else _MISTYPED
-        worth = _VERB if verbs else 1.0
+            options[one] = 1.0 if one == base else MISTYPED
+        worth = VERB if verbs else 1.0
         if number >= len(outside):
-            worth *= _WRITTEN_DOWN
+            worth *= WRITTEN_DOWN
         found[base] = SearchTerm(base, options, worth, depth)
         things += not verbs
     for pattern, stems in _TIMES:
         if pattern.search(english) and operations.keys().isdisjoint(("make", "set")):
             # What is asked of a day or a span of time has tools of its own.
             for stem in stems.split():
-                found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, _TIME))
+                found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, TIME))
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
     first = next((stem_word(word) for word in words if word not in lists.polite), "")

@@ -11,63 +11,52 @@ from typing import Final, NamedTuple
 from iac_base.words import fold_name, stem_word
 from iac_runtime.search.entries import IndexedApp, SearchRow
 from iac_runtime.search.query import ELSEWHERE, Area, SearchRequest, SearchTerm, load_lexicon
+from iac_runtime.search.weights import (
+    ABSENT,
+    ACT,
+    ACT_NAMED,
+    APP_NAMED,
+    AREA,
+    AT_HAND,
+    COMMAND,
+    COPY,
+    COVER,
+    FIELDS,
+    FORBIDDEN,
+    GESTURE,
+    HELD,
+    HINT,
+    ITSELF,
+    LIKELY_APP,
+    MARK,
+    MORE,
+    MOST,
+    NEAR,
+    NEXT,
+    OPERATION,
+    ORDINARY,
+    OTHER,
+    OTHERWISE,
+    PART,
+    PLAINLY,
+    SAID,
+    THING,
+    TOGETHER,
+    UNMARKED,
+    USUAL_NAMED,
+    USUAL_WORDS,
+)
 from iac_runtime.tool import Op
-
-_FIELDS: Final = (1.0, 0.8, 0.35, 0.2)
-"""What a word is worth in the name, the properties, the purpose, the dictionary's own words."""
-
-
-_HINT: Final = 0.5
-
-
-_COVER: Final = 0.35
-
-
-_OPERATION: Final = 0.2
-
-
-_TOGETHER: Final = 0.45
-
-
-_COMMAND: Final = 0.27
-
 
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
 """What a request speaks for that names no operation."""
 
 
-_NAMED: Final = 0.4
-"""How much of that is left where it names one, or a command."""
-
-
 _OPERATIONS: Final = 3
-
-
-_MORE: Final = 0.35
-
-
-_COPY: Final = 0.5
-"""What the tools of a second copy of an app lose."""
-
-
-_HELD: Final = 0.3
-"""What a class loses that only says what the one that is asked about is in."""
 
 
 _OF_OBJECTS: Final = frozenset[Op](("list", "count", "make"))
 """Operations on what is asked about; `get` and `set` are on what it is of: the name of a layer."""
-
-
-_UNMARKED: Final = 0.4
-"""The worth of a tool for any app where no word of the request marks it: what an app has of its
-own comes first."""
-
-
-_MARK: Final = 2.0
-
-
-_GESTURE: Final = 0.35
-"""What such a tool has whose own name is the word that marks it: click, scroll, drag."""
 
 
 _BARRED: Final[Mapping[str, frozenset[Op]]] = {
@@ -83,33 +72,7 @@ _STANDARD: Final = frozenset(
 )
 
 
-_ORDINARY: Final = 0.2
-"""What a command of the Standard Suite loses that no word asks for: an app's own come first."""
-
-
-_SYSTEM: Final = "com.apple."
-
-
-_AT_HAND: Final = 0.06
-"""What an app has before others that do the same, because it comes with the system."""
-
-
 _LIKELY: Final = 3
-
-
-_ACT: Final = 0.2
-
-
-_ACT_NAMED: Final = 0.18
-
-
-_THING: Final = 0.1
-"""What it is worth to be the operation, to have the act, the thing in the name that a request as a
-whole is likely to mean."""
-
-
-_FORBIDDEN: Final = 2.0
-"""What a tool loses that does what the request says not to do."""
 
 
 _ROWS: Final = 150
@@ -203,24 +166,24 @@ def rank_tools(
             found += [row for row in others if row.all.isdisjoint(looked)]
         matches += [_match_row(r, options, row_weights, request.action, near, marks) for r in found]
     cover = _app_coverage(matches, weights, told)
-    scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
+    scale = USUAL_NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
-        op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
-        + _ACT * acts.get(stem_word(op), 0)
+        op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * OPERATION
+        + ACT * acts.get(stem_word(op), 0)
         for op in _OPS
     }
     best: dict[str, ToolCandidate] = {}
 
     def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
         if row and not request.refused.isdisjoint(row.words[0].split()):
-            score -= _FORBIDDEN
+            score -= FORBIDDEN
         if tool not in best or score > best[tool].score:
             best[tool] = ToolCandidate(score, app, op, tool, row)
 
     base = {
-        key: _HINT * hints.get(key, _NONE).strength
-        + _COVER * cover.get(key, 0)
-        + _AT_HAND * (app.reach != "own" or app.id.startswith(_SYSTEM))
+        key: HINT * hints.get(key, _NONE).strength
+        + COVER * cover.get(key, 0)
+        + AT_HAND * (app.reach != "own" or app.id.startswith("com.apple."))
         + default_apps().get(fold_name(app.name), 0.0)
         for key, app in apps.items()
     }
@@ -229,21 +192,21 @@ def rank_tools(
         named = match.row.words[0].split()
         app = apps[row.app]
         if not match.held:
-            score += _THING * max((things.get(one, 0) for one in named), default=0)
+            score += THING * max((things.get(one, 0) for one in named), default=0)
         barred = _BARRED.get(row.kind)
         if barred is not None:
             for op, tool in app.operations.items():
                 if op not in barred:
-                    gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
+                    gain = wanted[op] - (HELD * match.held if op in _OF_OBJECTS else 0)
                     add_candidate(score + gain, row.app, op, tool, row)
         else:
-            gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
+            gain = wanted.get(row.kind, COMMAND)  # type: ignore[call-overload]
             acting = max((acts.get(one, 0) for one in named), default=0)
-            gain += _ACT_NAMED * acting
+            gain += ACT_NAMED * acting
             if not match.got and not acting and _STANDARD.issuperset(row.words[0].split()):
-                gain -= _ORDINARY
+                gain -= ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
-            score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
+            score = max(score, base[row.app] + TOGETHER * match.action * cover[row.app])
             add_candidate(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
     for key, app in apps.items():
         if key in only or hints.get(key, _NONE).strength >= 1:
@@ -272,11 +235,11 @@ def diversify(offers: Sequence[ToolCandidate], names: Callable[[str], str]) -> l
         sort = (one.app, one.row is None or one.row.kind in _BARRED)
         seen[sort] = seen.get(sort, 0) + 1
         if seen[sort] > _OPERATIONS:
-            one = one._replace(score=one.score - _MORE)
+            one = one._replace(score=one.score - MORE)
         if names(one.app):
             same = (names(one.app), one.tool.removeprefix(f"{one.app}_"))
             if same in copies:
-                one = one._replace(score=one.score - _COPY)
+                one = one._replace(score=one.score - COPY)
             copies.add(same)
         found.append(one)
     return sorted(found, key=_sort_key)
@@ -300,7 +263,7 @@ def _general_weights(request: SearchRequest, marked: Set[int], hint: Hint) -> li
         if term.stem in hint.name_stems:
             general_weights.append(0.0)
         elif place in marked:
-            general_weights.append(_MARK)
+            general_weights.append(MARK)
         else:
             general_weights.append(term.worth)
     return general_weights
@@ -335,7 +298,7 @@ def _match_row(
     named = 0
     acts = nearest = 0.0
     name = _distinctive_words(row.words[0])
-    for number, (field, worth) in enumerate(zip(row.words, _FIELDS, strict=False)):
+    for number, (field, worth) in enumerate(zip(row.words, FIELDS, strict=False)):
         for word in options.keys() & (field.split() if number else name):
             named += number == 0
             for place, value in options[word]:
@@ -349,12 +312,12 @@ def _match_row(
                     nearest = max(nearest, near[place])
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
-        score *= 1.0 if marked & got.keys() else _UNMARKED
+        score *= 1.0 if marked & got.keys() else UNMARKED
         own = map(stem_word, row.name.split("_"))
         if action in marked and any(
             place == action for one in own for place, _ in options.get(one, ())
         ):
-            score += _GESTURE
+            score += GESTURE
         acts = 0.0
     else:
         share = named / (len(name) or 1)
@@ -389,9 +352,6 @@ def _app_coverage(
 _HEAD: Final = 3
 
 
-_NEAR: Final = 0.3
-
-
 _SHARES: Final = (9, 6, 4, 3, 3, 2, 2)
 """Tools of the likeliest app, the next, and so on, in an answer that names many."""
 
@@ -404,7 +364,7 @@ def spread_apps(offers: Sequence[ToolCandidate], head: int) -> list[ToolCandidat
     """
     first: list[ToolCandidate] = []
     for one in offers:
-        near = bool(first) and one.score > first[0].score - _NEAR
+        near = bool(first) and one.score > first[0].score - NEAR
         if len(first) < head and sum(other.app == one.app for other in first) < _HEAD and near:
             first.append(one)
         first = first or [one]
@@ -418,59 +378,8 @@ def spread_apps(offers: Sequence[ToolCandidate], head: int) -> list[ToolCandidat
     return [*first, *chosen, *(one for one in left if one not in chosen)]
 
 
-_NAMED_IN_QUERY: Final = 2.0
-
-
-_AREA: Final = 1.5
-"""How much a request speaks for the usual app of an area that it is surely about, against 2 for
-the app's own name."""
-
-
-_LIKELY_APP: Final = 0.75
-"""The power of an area's likelihood: the second likeliest is not far behind."""
-
-
-_SAID: Final = 0.6
-"""What a sure word of an area adds."""
-
-
-_MOST: Final = 1.5
-
-
-_NEXT: Final = 0.85
-"""What of that the next app of an area has."""
-
-
-_USUAL_WORDS: Final = 0.15
-"""What the usual app of an area has before apps of none."""
-
-
-_OTHER: Final = 0.6
-"""What of that another app of an area has, and what is of no app."""
-
-
-_ITSELF: Final = 0.9
-"""From here on an option is the word itself, or what it was mistyped of."""
-
-
-_PART: Final = 1.6
-"""How strongly an app is meant by a word of its name that is its own."""
-
-
-_OTHERWISE: Final = 0.25
-
-
-_PLAINLY: Final = 0.4
-"""How likely it may be that a request is for what no app does, and how much more for each sure
-word of what apps do."""
-
-
 _OF_ANY_APP: Final = frozenset({"mac", "accessibility", "applescript"})
 """Areas whose tools work on any app that is named."""
-
-
-_ABSENT: Final = 0.6
-"""How much more a request must speak for what an app is for that has no tools here."""
 
 
 _LONGEST: Final = 4
@@ -497,16 +406,16 @@ def app_hints(
     """
     found: dict[AppPlace, Hint] = {}
     for name, worth in area_scores(request).items():
-        strength = min(_MOST, worth)
+        strength = min(MOST, worth)
         for app in load_lexicon().areas[name].apps:
             for place in find(f"={fold_name(app)}"):
                 _add_hint(found, place, Hint(strength))
-                strength *= _NEXT
+                strength *= NEXT
     for term in request.terms:
         for word, worth in term.options.items():
             if not common(word):
                 for place in find(f"~{word}"):
-                    _add_hint(found, place, Hint(_PART * worth**2, frozenset({term.stem})))
+                    _add_hint(found, place, Hint(PART * worth**2, frozenset({term.stem})))
     words = request.words
     for start in range(len(words)):
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
@@ -528,8 +437,8 @@ def app_hints(
                 continue
             said = {*map(stem_word, words[start:end]), stem_word("".join(words[start:end]))}
             for place in places:
-                _add_hint(found, place, Hint(_NAMED_IN_QUERY, frozenset(said)))
-    if any(hint.name_stems and hint.strength >= _NAMED_IN_QUERY for hint in found.values()):
+                _add_hint(found, place, Hint(APP_NAMED, frozenset(said)))
+    if any(hint.name_stems and hint.strength >= APP_NAMED for hint in found.values()):
         # Who names an app means that one, whatever others are for.
         return {place: hint for place, hint in found.items() if hint.name_stems}
     return found
@@ -537,14 +446,14 @@ def app_hints(
 
 def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
     """Say whether any app may do what is asked; of an app that is named, somebody knows it does."""
-    if any(hint.name_stems and hint.strength >= _PART for hint in meant):
+    if any(hint.name_stems and hint.strength >= PART for hint in meant):
         return True
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return True
     area_word_scores = _area_word_scores(request)
     elsewhere = area_word_scores.pop(ELSEWHERE, 0.0)
     sure = max(0.0, max(area_word_scores.values(), default=0.0) - elsewhere)
-    return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
+    return request.meaning.areas.get(ELSEWHERE, 0.0) < OTHERWISE + PLAINLY * sure
 
 
 def missing_app(request: SearchRequest, find: FindApps) -> str:
@@ -559,7 +468,7 @@ def missing_app(request: SearchRequest, find: FindApps) -> str:
         elif worth > gone:
             gone, missing = worth, apps[0]
     # Where there is no app that this knows, nothing is known of those that there are.
-    return missing if usual and gone > here + _ABSENT else ""
+    return missing if usual and gone > here + ABSENT else ""
 
 
 def named_missing_app(request: SearchRequest, find: FindApps) -> str:
@@ -594,9 +503,9 @@ def _known_apps() -> tuple[str, ...]:
 
 def area_scores(request: SearchRequest) -> dict[str, float]:
     """Return how much a request speaks for each area of apps."""
-    found = {name: _AREA * worth**_LIKELY_APP for name, worth in request.meaning.areas.items()}
+    found = {name: AREA * worth**LIKELY_APP for name, worth in request.meaning.areas.items()}
     for name, worth in _area_word_scores(request).items():
-        found[name] = found.get(name, 0) + _SAID * worth
+        found[name] = found.get(name, 0) + SAID * worth
     return found
 
 
@@ -622,7 +531,7 @@ def _word_score(options: Mapping[str, float], area: Area) -> float:
         (
             area.worth[one] * worth / shared[one] ** 0.5
             for one, worth in options.items()
-            if one in area.worth and worth >= _ITSELF
+            if one in area.worth and worth >= ITSELF
         ),
         default=0.0,
     )
@@ -643,8 +552,8 @@ def _everyday_words() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def default_apps() -> Mapping[str, float]:
     """Return the folded names of the apps that people mean without naming one, and how much so."""
-    usual: dict[str, float] = {"": _USUAL_WORDS * _OTHER}
+    usual: dict[str, float] = {"": USUAL_WORDS * OTHER}
     for area in load_lexicon().areas.values():
         for number, app in enumerate(area.apps):
-            usual.setdefault(fold_name(app), _USUAL_WORDS if number == 0 else _USUAL_WORDS * _OTHER)
+            usual.setdefault(fold_name(app), USUAL_WORDS if number == 0 else USUAL_WORDS * OTHER)
     return usual

@@ -424,7 +424,7 @@ def server_identity(surface: str = "", instructions: str = INSTRUCTIONS) -> Serv
     """Return what the server says of itself; `surface` is what it lists."""
     plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
     # A session lasts hours: list_apps says what the time is by then.
-    today = time.strftime("This session began on %A %Y-%m-%d; the time zone is %Z (%z).\n")
+    today = time.strftime("The session began on %A %Y-%m-%d, time zone %Z (%z).\n")
     return ServerIdentity("iac", VERSION, instructions + today + PLANS * plans, DECLARED)
 
 
