@@ -137,7 +137,7 @@ def _messages() -> str:
     for package, files in sorted(said.items()):
         parts.append(f"## {package}")
         for name, rows in files.items():
-            parts += [f"### [{name}](toolsets/{name}.md)", "\n".join(rows)]
+            parts += [f"### {name}", "\n".join(rows)]
     return _page("Messages", *parts)
 
 

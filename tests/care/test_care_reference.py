@@ -111,12 +111,15 @@ def test_the_language_check_finds_what_it_promises(
 ) -> None:
     lint = maker("lint_language")
     for text, fault in (
-        ("word " * 26, "26 words"),
+        ("word " * 21, "21 words"),
+        ("There is no note (any more).", "parenthesis of doubt"),
+        ("It deletes what lies in the trash.", "what lies"),
+        ("A call never runs without approval.", "negation of a negation"),
         ("Every write is asked about.", "requires approval"),
         ("It works!", "exclamation mark"),
         ("The QXZ is on.", "QXZ is explained nowhere"),
     ):
-        assert any(fault in found for found in lint.faults(lint.Sentence("x", text))), text
+        assert any(fault in found for found in lint.faults(lint.Sentence("x.md:1", text))), text
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     page = tmp_path / "page.md"
     page.write_text("`iac-mcp undoo` `iac-gen build --prun` [a](no.md) [b](page.md#none)\n")

@@ -350,7 +350,7 @@ def describe_missing_object(error: ToolError, event: Event, tool: Operation) -> 
     lists = [call for steps in picked[:2] if (call := _list_call(steps, tool)) is not None]
     lists = lists[:1] if lists[1:] == lists[:1] else lists
     error.message = (
-        f"{tool.tables.app.name} has no {names} (any more)."
+        f"{tool.tables.app.name} has no {names}."
         if len(picked) == 1
         else f"{tool.tables.app.name} does not have all of these: {names}."
     )
