@@ -29,7 +29,7 @@ from iac_accessibility.model import (
     role_name,
     takes_typing,
 )
-from iac_accessibility.risk import marked
+from iac_accessibility.risk import mark_secret, needs_neighbours, text_beside
 
 ATSPI: Final = "org.a11y.atspi."
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"
@@ -104,6 +104,10 @@ LABELLED_BY: Final = 2
 
 _SAYING: Final = ("placeholder-text", "placeholder", "help", "title")
 """Attributes that stand for a title, in this order."""
+
+_NAMING: Final = frozenset(("id", "class", "name", "html-id", "autocomplete", "text-input-type"))
+"""Attributes that call an element something for machines."""
+
 NO_NODE: Final = "/org/a11y/atspi/null"
 
 
@@ -172,16 +176,29 @@ def node_of(
         max(item.total, len(children)),
         value,
         clean_foreign_text(item.description) if want & DESCRIPTION else "",
-        Frame(*map(float, frame[0])) if frame else None,
+        _frame_of(frame),
         tuple(dict.fromkeys(action_name(one, of_text=of_text) for one in actions[0] if one))
         if actions
         else (),
         label_of(item, got) if "relations" in got else "",
     )
-    if body := first_body(got.get("identifier")):
-        named = node._replace(identifier=clean_foreign_text(property_value(body, "")))
-        return marked(named)._replace(identifier=item.identifier)
-    return marked(node)
+    identifier = got.get("identifier", [("",)])[0]
+    names = [str(property_value(identifier, "")), *_names_of(got)] if of_text else []
+    return mark_secret(node, *names)
+
+
+def _names_of(got: Mapping[str, list[Answer]]) -> Iterator[str]:
+    """Yield what the attributes of an element call it: for pages, for machines."""
+    rows = first_body(got.get("attributes"))
+    for key, text in rows[0].items() if rows else ():
+        if key in _NAMING:
+            yield from str(text).split()
+
+
+def _frame_of(answer: Answer | None) -> Frame | None:
+    if not answer or isinstance(answer, UiFault):
+        return None
+    return Frame(*map(float, answer[0]))
 
 
 @lru_cache(maxsize=1_024)
@@ -300,11 +317,19 @@ def read_cached_elements(
 
 
 class AtspiReader:
-    """Reads elements; `items` are those that are known from a snapshot."""
+    """Reads elements.
 
-    def __init__(self, pool: ConnectionPool, items: Mapping[Handle, ElementItem]) -> None:
+    Args:
+        items: Those that are known from a snapshot.
+        hides: Whether texts of the app are not shown.
+    """
+
+    def __init__(
+        self, pool: ConnectionPool, items: Mapping[Handle, ElementItem], *, hides: bool = False
+    ) -> None:
         self._pool = pool
         self._items = items
+        self._hides = hides
 
     def read(
         self, handles: Sequence[Handle], want: Detail, timeout: float
@@ -328,7 +353,9 @@ class AtspiReader:
         if want & VALUE and any(_detail_calls(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
         node = node_of(handle, item, want, {})
-        return node if isinstance(node, UiNode) else None
+        if not isinstance(node, UiNode) or needs_neighbours(node, valued=False):
+            return None
+        return mark_secret(node, hides=self._hides)
 
     def reread_path(
         self, way: Sequence[UiNode], want: Detail, timeout: float
@@ -373,6 +400,7 @@ class AtspiReader:
         ]
         if "relations" in got:
             self._add_labels(ends, {len(ends) - 1: got["relations"]}, end)
+        self._mark_secrets(ends, bits, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
@@ -449,7 +477,79 @@ class AtspiReader:
             self._add_labels(nodes, relations, end)
         if want & VALUE:
             self._add_late_values(nodes, end)
+        self._mark_secrets(nodes, want, end)
         return nodes
+
+    def _mark_secrets(self, nodes: list[UiNode | UiFault], want: int, end: float) -> None:
+        """Take out what is not shown, by what stands beside where an element has no name."""
+        asked = {
+            at: node.handle
+            for at, node in enumerate(nodes)
+            if isinstance(node, UiNode) and needs_neighbours(node, valued=bool(want & VALUE))
+        }
+        beside = dict.fromkeys(asked, "")
+        # A field may lie in a box of its own beside its label.
+        for _ in range(2):
+            places = self._read_places(list(asked.values()), end) if asked else []
+            above: dict[int, Handle] = {}
+            for at, (parent, frame, texts) in zip(asked, places, strict=True):
+                beside[at] = text_beside(frame, texts)
+                if not texts and parent is not None:
+                    above[at] = parent
+            asked = above
+        for at, node in enumerate(nodes):
+            if isinstance(node, UiNode) and (at in beside or self._hides):
+                label = beside.get(at, "")
+                now = mark_secret(node, label, hides=self._hides)
+                secret = "secure" in now.states - node.states
+                nodes[at] = now._replace(label=label) if secret else now
+
+    def _read_places(
+        self, handles: Sequence[Handle], end: float
+    ) -> list[tuple[Handle | None, Frame | None, list[tuple[str, Frame | None]]]]:
+        """Return of each its parent, its place, and the texts before and after it there."""
+
+        def ask(calls: Sequence[BusCall]) -> list[Answer]:
+            return list(self._pool.call_all(calls, max(end - time.monotonic(), 0.05)))
+
+        first = ask([
+            call
+            for one in handles
+            for call in (
+                property_call(one, "Accessible", "Parent"),
+                method_call(one, "Accessible", "GetIndexInParent"),
+                method_call(one, "Component", "GetExtents", "u", 0),
+            )
+        ])  # fmt: skip
+        rows = [first[at : at + 3] for at in range(0, len(first), 3)]
+        parents = [property_value(parent, None) for parent, _, _ in rows]
+        spots = [
+            (row, parent, place + by)
+            for row, (parent, (_, index, _)) in enumerate(zip(parents, rows, strict=True))
+            if parent is not None and (place := int(property_value(index, -1))) >= 0
+            for by in (-1, 1)
+            if place + by >= 0
+        ]
+        found = ask(
+            [method_call(one, "Accessible", "GetChildAtIndex", "i", at) for _, one, at in spots]
+        )
+        near = [
+            (spot[0], answer[0])
+            for spot, answer in zip(spots, found, strict=True)
+            if not isinstance(answer, UiFault) and answer[0][1] != NO_NODE
+        ]
+        items = self._ask_first_round(
+            [one for _, one in near], 0, max(end - time.monotonic(), 0.05)
+        )
+        frames = ask([method_call(one, "Component", "GetExtents", "u", 0) for _, one in near])
+        texts: list[list[tuple[str, Frame | None]]] = [[] for _ in handles]
+        for (row, _), item, frame in zip(near, items, frames, strict=True):
+            if isinstance(item, ElementItem) and role_of(item) == "static_text" and item.name:
+                texts[row].append((clean_foreign_text(item.name), _frame_of(frame)))
+        return [
+            (parent, _frame_of(frame), said)
+            for parent, (_, _, frame), said in zip(parents, rows, texts, strict=True)
+        ]
 
     def _add_labels(
         self, nodes: list[UiNode | UiFault], relations: Mapping[int, list[Answer]], end: float
@@ -470,7 +570,7 @@ class AtspiReader:
             if isinstance(node, UiNode) and (
                 name := clean_foreign_text(property_value(answer, ""))
             ):
-                nodes[at] = marked(node._replace(label=name))
+                nodes[at] = mark_secret(node._replace(label=name))
 
     def _add_late_values(self, nodes: list[UiNode | UiFault], end: float) -> None:
         """Put in the values that take a further round.
@@ -587,8 +687,9 @@ def _detail_calls(
     text = bool(want & VALUE) and (role in TEXT_ROLES or editable)
     if not titled and (text or (want & LABEL and (role in _LABELLED or editable))):
         yield "relations", method_call(handle, "Accessible", "GetRelationSet")
-        yield "attributes", method_call(handle, "Accessible", "GetAttributes")
         yield "said", property_call(handle, "Accessible", "Description")
+    if text or (not titled and want & LABEL and role in _LABELLED):
+        yield "attributes", method_call(handle, "Accessible", "GetAttributes")
     if text and not want & IDENTIFIER:
         yield "identifier", property_call(handle, "Accessible", "AccessibleId")
     if want & VALUE and role != "secure_text_field":
