@@ -20,23 +20,21 @@ from iac_accessibility.atspi.apps import (
     read_registered_apps,
 )
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.reading import (
+from iac_accessibility.atspi.nodes import (
     ATSPI,
     NO_NODE,
     PROPERTIES,
     ROLES,
     ROOT_PATH,
-    AtspiReader,
     ElementItem,
-    action_names,
     has_state,
     method_call,
     property_call,
-    read_cached_elements,
     role_of,
     state_bits,
     states_of,
 )
+from iac_accessibility.atspi.reading import AtspiReader, action_names, read_cached_elements
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
 from iac_accessibility.model import (
