@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence, Set
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,14 +34,14 @@ from iac_scenario.protocol_checks import MAX_PAGES, ProtocolChecker
 from iac_scenario.reader import build_servers
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, text_result
 from iac_scenario.schema import check_document, format_field_path
-from iac_scenario.transports import open_http, open_stdio
+from iac_scenario.transports import open_http, open_module, open_stdio
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
 
 
-_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers")
+_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers", "server")
 """What is read of a server; clients keep keys of their own beside these."""
 
 
@@ -147,6 +147,7 @@ class ServerConnection:
         self.own_names: Mapping[str, str] = {}
         self.client: Client | None = None
         self.ready = anyio.Event()
+        self.key = (name, replace(server, line=0), answering.offered(), dict(timeouts))
         self._server = server
         self.side = ClientCallbacks(answering)
         self.streams: anyio.abc.TaskGroup | None = None
@@ -185,6 +186,11 @@ class ServerConnection:
             self.client = None
             self.ready.set()
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether another run can have it."""
+        return self.client is not None and not self.checker.has_ended and not self.is_faulty
+
     def stop(self) -> None:
         """Let the server end."""
         self._stop.set()
@@ -219,6 +225,8 @@ class ServerConnection:
         forgives = self._forgives
         if self._server.url:
             streams = open_http(self._server, self.checker, forgives=forgives)
+        elif self._server.server:
+            streams = open_module(self._server, self.checker, forgives=forgives)
         else:
             streams = open_stdio(
                 self._server, self.checker, self._errors, self._stopping, forgives=forgives
@@ -475,26 +483,62 @@ def _call_result(result: "mcp_types.CallToolResult") -> CallResult:
     return CallResult(content, bool(result.is_error), structured)
 
 
+class ServerPool:
+    """Servers that run from their first use until the pool is closed."""
+
+    def __init__(self, group: anyio.abc.TaskGroup) -> None:
+        self._group = group
+        self.sessions: list[ServerConnection] = []
+
+    async def connect(
+        self,
+        servers: Mapping[str, StdioServer],
+        answering: ClientAnswers,
+        timeouts: Mapping[str, int],
+    ) -> dict[str, ServerConnection]:
+        """Return the servers, those that do not run yet started at once; none stops another."""
+        chosen = {}
+        for name, server in servers.items():
+            new = ServerConnection(name, server, answering, timeouts)
+            same = (old for old in self.sessions if old.is_usable and old.key == new.key)
+            if (session := next(same, new)) is new:
+                self.sessions.append(new)
+                self._group.start_soon(new.run_until_stopped)
+            else:
+                new.close()
+                session.side.begin_run(answering)
+            chosen[name] = session
+        for session in chosen.values():
+            await session.ready.wait()
+        return chosen
+
+
+@asynccontextmanager
+async def open_server_pool() -> AsyncIterator[ServerPool]:
+    """Yield a pool, and shut its servers down at the end."""
+    pool = None
+    try:
+        async with anyio.create_task_group() as group:
+            pool = ServerPool(group)
+            try:
+                yield pool
+            finally:
+                for session in pool.sessions:
+                    session.stop()
+    finally:
+        for session in pool.sessions if pool is not None else ():
+            session.close()
+
+
 @asynccontextmanager
 async def connect_servers(
     servers: Mapping[str, StdioServer],
     answering: ClientAnswers,
     timeouts: Mapping[str, int],
+    pool: ServerPool | None = None,
 ) -> AsyncIterator[McpExecutor]:
-    """Start all servers at once and shut them down at the end; one that fails stops no other."""
-    started = (ServerConnection(name, servers[name], answering, timeouts) for name in servers)
-    sessions = {session.name: session for session in started}
-    try:
-        async with anyio.create_task_group() as group:
-            for session in sessions.values():
-                group.start_soon(session.run_until_stopped)
-            for session in sessions.values():
-                await session.ready.wait()
-            try:
-                yield McpExecutor(sessions, timeouts, refuses=answering.refuses)
-            finally:
-                for session in sessions.values():
-                    session.stop()
-    finally:
-        for session in sessions.values():
-            session.close()
+    """Start servers and shut them down at the end; those of a pool stay."""
+    async with AsyncExitStack() as stack:
+        used = pool or await stack.enter_async_context(open_server_pool())
+        sessions = await used.connect(servers, answering, timeouts)
+        yield McpExecutor(sessions, timeouts, refuses=answering.refuses)

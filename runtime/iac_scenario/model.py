@@ -161,9 +161,9 @@ class ToolSetting:
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """How a server is started over stdio, or where it is reached over Streamable HTTP.
+    """How a server is started over stdio, where it is reached over HTTP, or an object of Python.
 
-    `cwd` None is the folder of the caller.
+    `cwd` None is the folder of the caller; `server` is MODULE:OBJECT.
     """
 
     command: str = ""
@@ -174,6 +174,7 @@ class StdioServer:
     line: int = 0
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)

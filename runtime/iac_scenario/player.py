@@ -15,7 +15,7 @@ from iac_scenario.checks import RunChecks
 from iac_scenario.client_callbacks import client_answers
 from iac_scenario.conversation import Conversation, Event, NoteEvent, Violation
 from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
-from iac_scenario.mcp_servers import connect_servers, expand_variables, read_config
+from iac_scenario.mcp_servers import ServerPool, connect_servers, expand_variables, read_config
 from iac_scenario.model import (
     CallError,
     Mode,
@@ -60,6 +60,8 @@ class PlaySettings:
     config_dir: Path | None = None
     resumed: bool = False
     settings: tuple[Path, ...] = ()
+    pool: ServerPool | None = None
+    """Servers that other runs use too."""
 
 
 async def play_scenario(
@@ -103,8 +105,8 @@ async def play_scenario(
     for violation in stage.protocol_violations():
         take(violation)
     for name, checker in stage.real.protocol_checkers().items() if stage.real is not None else ():
-        for note in checker.notes:
-            take(NoteEvent(f"The server {name} {note}."))
+        while checker.notes:
+            take(NoteEvent(f"The server {name} {checker.notes.pop(0)}."))
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:
@@ -221,7 +223,8 @@ async def _open_run_state(
         if "real_mcp" in modes:
             servers = _configured_servers(scenario, settings, places)
             answers = client_answers(scenario, places)
-            real = await stack.enter_async_context(connect_servers(servers, answers, timeouts))
+            connected = connect_servers(servers, answers, timeouts, settings.pool)
+            real = await stack.enter_async_context(connected)
             executors["real_mcp"] = real
 
         def executor_of(call: ToolCall) -> ToolExecutor:
