@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence, Set
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -115,6 +115,7 @@ def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioSer
     )
 
 
+_UNFIT: Final = "does not fit the outputSchema that the tool lists"
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
 
@@ -124,10 +125,11 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class ListedTool(NamedTuple):
-    """A tool as its server lists it: the compiled schema, and whether it only reads."""
+    """A tool as its server lists it: the compiled schemas, and whether it only reads."""
 
     validator: Any
     is_read_only: bool
+    output: Any
 
 
 class ServerConnection:
@@ -168,6 +170,8 @@ class ServerConnection:
             with anyio.CancelScope(deadline=deadline) as scope:
                 async with self._open_client() as client, anyio.create_task_group() as streams:
                     self.tools = await _list_tools(client)
+                    # The SDK's own says what it finds in the words of its libraries.
+                    client.session.validate_tool_result = self._check_output  # type: ignore[method-assign]
                     self.own_names = {public_name(tool): tool for tool in self.tools}
                     await self._ask_for_logs(client)
                     scope.deadline = math.inf
@@ -233,6 +237,17 @@ class ServerConnection:
             )
         return Client(streams, **self.side.client_options(), read_timeout_seconds=self._call)
 
+    async def _check_output(self, name: str, result: "mcp_types.CallToolResult") -> None:
+        """Hold an answer against the schema that the server listed for it. Raises CallError."""
+        listed = self.tools.get(name)
+        if listed is None or listed.output is None or result.is_error:
+            return
+        if "structured_content" not in result.model_fields_set:
+            why = "has no structuredContent, though the tool lists an outputSchema"
+        elif not (why := schema_violation(listed.output, result.structured_content, _UNFIT)):
+            return
+        raise CallError(f"The answer of the server {self.name} to {name} {why}.")
+
     async def _ask_for_logs(self, client: "Client") -> None:
         """Say in the old era from which level on; in the new one each request says it."""
         if self._log_level and client.server_capabilities.logging and not is_modern(client):
@@ -260,7 +275,9 @@ async def _list_tools(client: "Client") -> dict[str, ListedTool]:
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             reads = tool.annotations is not None and tool.annotations.read_only_hint is True
-            tools[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
+            schemas = (tool.input_schema, tool.output_schema)
+            given, made = (one and schema_validator(json.dumps(one)) for one in schemas)
+            tools[tool.name] = ListedTool(given, reads, made)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -426,7 +443,9 @@ class McpExecutor:
             return protocol_error(error.error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             raise CallError(session.failure_message()) from None
-        # The answer did not fit the protocol, or not the schema that the server listed.
+        except CallError:
+            raise
+        # The answer did not fit the protocol.
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CallError(
@@ -538,7 +557,6 @@ async def connect_servers(
     pool: ServerPool | None = None,
 ) -> AsyncIterator[McpExecutor]:
     """Start servers and shut them down at the end; those of a pool stay."""
-    async with AsyncExitStack() as stack:
-        used = pool or await stack.enter_async_context(open_server_pool())
+    async with open_server_pool() if pool is None else nullcontext(pool) as used:
         sessions = await used.connect(servers, answering, timeouts)
         yield McpExecutor(sessions, timeouts, refuses=answering.refuses)

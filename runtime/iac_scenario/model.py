@@ -283,6 +283,14 @@ def reply_chain(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
         reply = reply.then
 
 
+def is_scripted_call(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> bool:
+    """Whether the file itself says what a call answers."""
+    mode, setting = call_mode(call, scenario, wanted), scenario.execution.tools.get(call.tool)
+    if mode == "disabled" or call.failure is not None:
+        return True
+    return (setting is not None and setting.answers_calls) or (mode == "mock" and call.is_answered)
+
+
 def scenario_calls(scenario: ScenarioScript) -> Iterator[ToolCall]:
     """Yield every call that a scenario names."""
     for reply in scenario_replies(scenario):
