@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import JavaScriptBounds
+from iac_applescript.analysis.applescript_shapes import opens_block
 from iac_applescript.analysis.findings import Language, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
 from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
@@ -157,22 +158,6 @@ def _read_statements(script: str) -> list[_NestedStatement]:
             blocks.append({"on": "handler", "to": "handler", "with": "timeout"}.get(first, first))
         line = []
     return [] if blocks else statements
-
-
-_OPENS: Final = frozenset("considering ignoring on repeat script tell try using".split())
-"""First words of statements that last until `end`; `if`, `to` and `with` need a closer look."""
-
-
-def opens_block(tokens: Sequence[ScriptToken]) -> bool:
-    """Say whether a statement that is no `tell` lasts until an `end`."""
-    words = [token.folded if token.kind == "word" else "" for token in tokens]
-    if words[0] == "if":
-        return words[-1] == "then"
-    if words[0] in ("on", "to"):
-        return words[1:2] != ["error"]
-    if words[0] == "with":
-        return words[1:2] in (["timeout"], ["transaction"])
-    return words[0] in _OPENS
 
 
 def _opens_block(line: Sequence[ScriptToken], first: str) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from iac_runtime.language.app_commands import AppCommand, command_named
 from iac_runtime.tools.tables import Tables
 from iac_simulator.app_behaviour import ask_person, idle_seconds, run_steps
 from iac_simulator.dictionary import (
@@ -22,8 +21,10 @@ from iac_simulator.dictionary import (
 )
 from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.events import (
+    AppCommand,
     DescriptorWriter,
     command_for_event,
+    command_named,
     event_params,
     modifier_timeout,
     read_arguments,

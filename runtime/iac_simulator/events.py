@@ -10,13 +10,14 @@ keywords are the numbers of four-character codes.
 
 import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.language.app_commands import STANDARD, AppCommand, command_named
 from iac_runtime.language.terms import CLASS_PROPERTY
 from iac_runtime.language.text import four_number
-from iac_runtime.tool import Property
+from iac_runtime.tool import Param, Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import find_type, parse_type, reading_of
 from iac_simulator.dictionary import (
@@ -42,6 +43,16 @@ from iac_simulator.values import (
 )
 
 
+class AppCommand(NamedTuple):
+    """A command: `params` by JXA name, without the direct one."""
+
+    name: str
+    event: str
+    direct: Param | None
+    params: Mapping[str, Param]
+    result: str = ""
+
+
 class CommandArguments(NamedTuple):
     """A call taken apart; `direct` is None for none, `refused` where an app would refuse it."""
 
@@ -51,14 +62,52 @@ class CommandArguments(NamedTuple):
     refused: bool = False
 
 
+def _read_standard() -> Iterator[tuple[str, AppCommand]]:
+    text = Path(__file__).with_name("standard.toml").read_text(encoding="utf-8")
+    for name, row in tomllib.loads(text).items():
+        direct = Param("", "----", row["direct"]) if "direct" in row else None
+        params = {key: Param(key, *rest) for key, rest in row.get("params", {}).items()}
+        yield name, AppCommand(name, row["event"], direct, params)
+
+
+_STANDARD: Final[Mapping[str, AppCommand]] = dict(_read_standard())
+"""What every app answers, in its dictionary or not, by name."""
+
+STANDARD_COMMANDS: Final = tuple(_STANDARD)
+STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
+
 _MODIFIERS: Final = {"timeout", "considering", "ignoring"}
+
+
+def command_named(tables: Tables, name: str) -> AppCommand | None:
+    """Return the command of an app that JavaScript calls `name`, its standard form included."""
+    standard = _STANDARD.get(name) if tables.app.kind == "application" else None
+    command = standard
+    for spec in tables.tools.values():
+        if spec.bind or spec.op == "list":
+            continue
+        if (spec.op if spec.op != "command" else spec.jxa) != name:
+            continue
+        params = {p.jxa or p.term: p for p in spec.params.values() if len(p.code) == 4}
+        direct = next((p for p in params.values() if p.code == "----"), None)
+        named = {key: p for key, p in params.items() if p.code != "----"}
+        if standard is None:
+            return AppCommand(name, spec.event, direct, named, spec.result)
+        if spec.op != "command":
+            # An object tool states its own parameters; the event's are those of the core suite.
+            codes = {param.code for param in standard.params.values()}
+            extra = {k: p for k, p in named.items() if k and p.code not in codes}
+            return standard._replace(params={**standard.params, **extra})
+        params = {**standard.params, **named}
+        command = AppCommand(name, spec.event, direct or standard.direct, params, spec.result)
+    return command
 
 
 def command_for_event(tables: Tables, event: str) -> AppCommand | None:
     """Return the command whose event this is, as JavaScript would find it."""
     own = (spec for spec in tables.tools.values() if spec.event == event and not spec.bind)
     names = [spec.jxa if spec.op == "command" else spec.op for spec in own if spec.op != "list"]
-    names += [name for name, row in STANDARD.items() if row.event == event]
+    names += [name for name, row in _STANDARD.items() if row.event == event]
     commands = (command_named(tables, name) for name in names)
     return next((row for row in commands if row is not None and row.event == event), None)
 
@@ -123,7 +172,7 @@ def reflection_answer(tables: Tables, name: str, arguments: Sequence[Any]) -> An
         for key, spec in reversed(list(tables.tools.items()))
         if spec.op == "command" and not spec.bind
     }
-    standard = STANDARD if tables.app.kind == "application" else {}
+    standard = _STANDARD if tables.app.kind == "application" else {}
     term = tables.find_class((owner if name.startswith("display") else about) or APPLICATION)
     properties = list(tables.properties(term)) if term else []
     elements = tables.elements(term) if term else ()

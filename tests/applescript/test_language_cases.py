@@ -75,11 +75,11 @@ def test_the_simulator_gives_what_a_mac_does(case: Case, tables: list[Tables]) -
 
 @pytest.mark.parametrize(("script", "rule"), [
     ("my nowhere:3 height:4", "unknown"),
-    ('on greet given person:p : (do shell script "ls")\nend greet', "phrase"),
-    ('on greet given person:p, "b"\nend greet', "shape"),
-    ("on areaOf:w height\nend areaOf:", "shape"),
+    ('on greet given person:p : (do shell script "ls")\nend greet', "handler"),
+    ('on greet given person:p, "b"\nend greet', "handler"),
+    ("on areaOf:w height\nend areaOf:", "handler"),
     ("set {x, {y of z}} to {1, {2}}\nget z", "unknown"),
-    ("1 isn't2", "shape"),
+    ("1 isn't2", "unknown"),
 ])  # fmt: skip
 def test_what_is_near_a_form_is_not_read(script: str, rule: str, analyser: ScriptAnalyzer) -> None:
     reasons = analyser.analyze_script(script, "applescript").reasons

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from iac_runtime.language.app_commands import command_named
-from iac_runtime.language.applescript_terms import spell_label
 from iac_runtime.tools.catalogue import shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
+from iac_simulator.applescript.terms import spell_label
 from iac_simulator.dictionary import enumeration_rows
+from iac_simulator.events import command_named
 from iac_simulator.osascript import load_tables
 
 PLAIN = {

@@ -88,12 +88,7 @@ BEYOND_THE_TOOLKIT = {
     "iac_accessibility": {},
     "iac_applescript": {
         "iac_runtime.execution.answers": "parse_error_line",
-        "iac_runtime.language": "applescript_tree",
-        "iac_runtime.language.applescript_expressions": "ScriptSyntaxError Terms",
-        "iac_runtime.language.applescript_parser": "parse_applescript",
-        "iac_runtime.language.applescript_terms": "app_terms language_terms spell_words",
-        "iac_runtime.language.applescript_tree": "SyntaxNode",
-        "iac_runtime.policy.places": "BUILT_IN FILE_APPS FIXED find_protected_place find_url_hosts",
+        "iac_runtime.policy.places": "BUILT_IN FIXED find_url_hosts",
         "iac_runtime.policy.taint": "is_secret_property iterate_texts secret_classes",
         "iac_runtime.policy.facts": "Flow OWN_APP READ_VERBS",
         "iac_runtime.policy.effects": "RECIPIENTS",

@@ -18,8 +18,8 @@ from iac_gen.pipeline import represent_app
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
 from iac_gen.xml import LoadedDictionary, LoadError
-from iac_runtime.language.app_commands import STANDARD
 from iac_runtime.tools.tables import Tables, tables_of
+from iac_simulator.events import STANDARD_EVENTS
 
 NAMES = {
     "SystemEvents": "System Events",
@@ -75,9 +75,7 @@ def _shown(value: Any) -> Any:
         for field in fields(value)
         if field.name != "hidden"
     }
-    keeps = isinstance(value, SdefCommand) and any(
-        value.code == row.event for row in STANDARD.values()
-    )
+    keeps = isinstance(value, SdefCommand) and value.code in STANDARD_EVENTS
     if hasattr(value, "hidden") and not keeps:
         changed["hidden"] = False
     return replace(value, **changed)

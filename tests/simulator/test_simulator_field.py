@@ -8,11 +8,11 @@ import pytest
 
 from iac_gen.field import FAULTS
 from iac_gen.quirks import load_field_book, read_facts
-from iac_runtime.language.app_commands import command_named
 from iac_runtime.language.terms import camel_case
 from iac_runtime.tool import App, Class, Element, Param, Property, Spec
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator, field_profile
+from iac_simulator.events import command_named
 from iac_simulator.field_faults import EVENT_FAULTS, FORMS, READ_FAULTS
 from iac_simulator.field_profile import FieldRow
 from iac_simulator.scenario import FaultScenario

@@ -6,6 +6,8 @@ and runs scripts.
 
 __all__ = [
     "analyser",
+    "applescript_shapes",
+    "applescript_units",
     "constructs",
     "findings",
     "javascript_tree",

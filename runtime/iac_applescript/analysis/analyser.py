@@ -185,7 +185,7 @@ class ScriptAnalyzer:
                 else:
                     scan = scan_applescript(script)
                     faults = scan.faults
-                    read_applescript(script, scan, findings, self.find_vocabulary, additions)
+                    read_applescript(scan, findings, self.find_vocabulary, additions)
         except (OverBudgetError, RecursionError):
             says = "takes more steps to judge than IAC follows; split it into shorter scripts"
             findings.add("DANGEROUS", "nesting", says, "", 0)

@@ -47,7 +47,7 @@ def within_budget() -> Iterator[None]:
         _BUDGET.reset(token)
 
 
-def spend(steps: float) -> None:
+def spend(steps: int) -> None:
     """Count steps.
 
     Raises:

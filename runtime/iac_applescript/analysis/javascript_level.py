@@ -580,11 +580,11 @@ class TextLevel:
         for name in names or ():
             self.members.setdefault(name, target)
             properties = self.entries(apps, name, "property")
+            self.findings.put.add(name)
             if name in _SHARED:
                 self.add("DANGEROUS", "member", HARMFUL_MEMBERS[name], name, target)
             if name in _MODES or (holder is None and not properties):
                 continue
-            self.findings.put.add(name)
             if not properties:
                 says = "sets something that IAC does not understand"
                 self.add("DANGEROUS", "unknown", says, name, target)

@@ -12,7 +12,7 @@ in lower case with one space between; a JXA name as JavaScript spells it.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -139,6 +139,12 @@ UNSEEN: Final = frozenset(
 )
 """Processes that nobody scripts: they ask for consent or hold secrets."""
 
+KEYWORDS: Final = _entry_set(_WORDS["keywords"].strip())
+"""Words that join others; none of them does anything by itself."""
+
+WEAK: Final = frozenset(("a", "index", "nd", "rd", "ref", "st", "th"))
+"""Keywords that are a variable's name where the script declares it."""
+
 COMMANDS: Final[Mapping[str, Level]] = _levels_by_word(
     {
         "SAFE": (
@@ -150,6 +156,14 @@ COMMANDS: Final[Mapping[str, Level]] = _levels_by_word(
     }
 )
 """Commands that every app is sent; `set`, `copy` and `make` are judged by what they are given."""
+
+TERMS: Final = _entry_set(_WORDS["terms"].strip().casefold())
+"""Classes and properties of values, and those that nearly every app has."""
+
+CONSTANTS: Final = _entry_set(_WORDS["constants"].strip())
+
+STARTS: Final = frozenset(("considering", "ignoring", "on", "repeat", "script", "tell", "try"))
+"""First words of statements that last until `end`; `if`, `to` and `with` need a closer look."""
 
 KNOWN_GLOBALS: Final = frozenset(_WORDS["known_globals"].split())
 
@@ -213,7 +227,18 @@ class Vocabulary(NamedTuple):
     terms: Mapping[str, tuple[TermUse, ...]]
     names: Mapping[str, tuple[TermUse, ...]]
     tables: Tables
+    longest: Mapping[str, int]
     secrets: frozenset[str] = frozenset()
+
+
+def longest_phrases(phrases: Iterable[str]) -> dict[str, int]:
+    """Return how many words the longest phrase has that begins with a word."""
+    longest: dict[str, int] = {}
+    for phrase in phrases:
+        words = phrase.split()
+        for first in words[:1]:
+            longest[first] = max(longest.get(first, 0), len(words))
+    return longest
 
 
 Find = Callable[[str], Vocabulary | None]
@@ -240,6 +265,7 @@ def build_vocabulary(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabular
         {term: tuple(found) for term, found in terms.items()},
         {name: tuple(found) for name, found in names.items()},
         tables,
+        longest_phrases(terms),
         frozenset(
             name
             for name, found in names.items()

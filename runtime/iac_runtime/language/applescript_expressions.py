@@ -12,13 +12,6 @@ from typing import Final, Literal, NamedTuple
 
 from iac_base.script_tokens import ScriptToken
 from iac_runtime.language import applescript_tree as tree
-from iac_runtime.language.applescript_operators import (
-    ARITHMETIC,
-    BY_WORD,
-    COMPARED,
-    LOOSE,
-    ORDINALS,
-)
 
 Use = Literal["property", "class", "constant", "command"]
 
@@ -52,6 +45,35 @@ class ScriptSyntaxError(Exception):
         self.message, self.start, self.named = message, start, named
 
 
+_LOOSE: Final = {"or": 1, "and": 2}
+_COMPARED: Final[Mapping[tuple[str, ...], str]] = {
+    tuple(phrase.split()): sign
+    for sign, phrases in {
+        "=": "is equal to|is equal|equals|equal to|is|=",
+        "≠": "is not equal to|is not equal|does not equal|is not|/=|≠",
+        ">": "is greater than|greater than|comes after|is not less than or equal to|>",
+        "<": "is less than|less than|comes before|is not greater than or equal to|<",
+        "≥": "is greater than or equal to|is not less than|does not come before|>=|≥",
+        "≤": "is less than or equal to|is not greater than|does not come after|<=|≤",
+        "contains": "contains|contain",
+        "not contains": "does not contain",
+        "in": "is in|is contained by",
+        "not in": "is not in|is not contained by",
+        "begins": "starts with|begins with|start with|begin with",
+        "not begins": "does not start with|does not begin with",
+        "ends": "ends with|end with",
+        "not ends": "does not end with",
+    }.items()
+    for whole in phrases.split("|")
+    for phrase in {whole, whole.replace("is not", "isn't"), whole.replace("does not", "doesn't")}
+}
+_ARITHMETIC: Final = {"&": 1, "+": 2, "-": 2, "*": 3, "/": 3, "÷": 3, "div": 3, "mod": 3, "^": 4}
+_ORDINALS: Final = {
+    word: place
+    for place, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1
+    )
+} | {"last": -1, "back": -1, "front": 1}
 _CONSTANTS: Final = {"true": True, "false": False}
 RELATION: Final = frozenset(("of", "in"))
 _WHOSE: Final = frozenset(("whose", "where"))
@@ -64,8 +86,6 @@ _ENDS_OPERAND: Final = frozenset(
 )
 _NUMBERED: Final = frozenset(("st", "nd", "rd", "th"))
 _ENDS_COMMAND: Final = frozenset("then else to as and or is times given".split())
-_END: Final = ScriptToken("end", "", 0)
-_TYPE_CODE: Final = re.compile(r"«class [\w ]{4}»")
 DEEPEST: Final = 60
 LARGEST: Final = 536_870_911
 """The largest integer; beyond it numbers are real."""
@@ -88,8 +108,6 @@ class ExpressionParser:
         self.labels: tuple[str, ...] = ()
         self.own: set[str] = set()
         self.tried: set[int] = set()
-        self.acts = -1
-        self.behind = _applications_behind(tokens)
         self.labeled = {
             after.folded: True
             for before, after, third in zip(tokens, tokens[1:], tokens[2:], strict=False)
@@ -199,7 +217,7 @@ class ExpressionParser:
         if self.depth > 4 * DEEPEST:
             raise self.error("The script is nested too deeply.")
         left = self.read_not() if above < 3 else self.read_comparison()
-        while (rank := LOOSE.get(self.word(), 0)) > above and not self.at_label():
+        while (rank := _LOOSE.get(self.word(), 0)) > above and not self.at_label():
             start, operator = self.token.start, self.word()
             self.at += 1
             left = tree.OperatorForm(start, operator, (left, self.read_expression(rank)))
@@ -216,11 +234,7 @@ class ExpressionParser:
         left = self.read_coercion()
         while True:
             start = self.token.start
-            found = max(
-                (row for row in BY_WORD.get(self.word(), ()) if self.is_next(*row)),
-                key=len,
-                default=None,
-            )
+            found = max((row for row in _COMPARED if self.is_next(*row)), key=len, default=None)
             if self.is_next("exists") and not self.at_label():
                 self.at += 1
                 left = tree.CommandCall(start, "exists", left)
@@ -228,7 +242,7 @@ class ExpressionParser:
             if found is None or self.at_label():
                 return left
             self.at += len(found)
-            left = tree.OperatorForm(start, COMPARED[found], (left, self.read_coercion()))
+            left = tree.OperatorForm(start, _COMPARED[found], (left, self.read_coercion()))
 
     def read_coercion(self) -> tree.SyntaxNode:
         left = self.read_arithmetic(0)
@@ -249,7 +263,7 @@ class ExpressionParser:
 
     def read_arithmetic(self, above: int, left: tree.SyntaxNode | None = None) -> tree.SyntaxNode:
         left = self.read_signed() if left is None else left
-        while (rank := ARITHMETIC.get(self.word(), 0)) > above:
+        while (rank := _ARITHMETIC.get(self.word(), 0)) > above:
             start, operator = self.token.start, self.word().replace("÷", "/")
             self.at += 1
             right = self.read_arithmetic(rank if operator != "^" else rank - 1)
@@ -271,7 +285,7 @@ class ExpressionParser:
         The terms of an app that ends it, as in `name of note 1 of application "Notes"`, count.
         """
         before, begun, depth = self.sight, self.at, self.depth
-        named = "" if inside else self.behind[self.at]
+        named = "" if inside else self.application_behind()
         terms = self.find(named) if named else None
         if terms is None or terms in before or begun in self.tried:
             return self.read_links(inside)
@@ -288,19 +302,26 @@ class ExpressionParser:
         self.at = begun
         return self.read_links(inside)
 
+    def application_behind(self) -> str:
+        """Return the name of the first app that something on this line is of; else empty."""
+        for at in range(self.at, len(self.tokens) - 2):
+            if self.tokens[at].kind == "end":
+                break
+            relation, app, named, *rest = self.tokens[at : at + 4]
+            if relation.folded in RELATION and app.folded in ("application", "app"):
+                named = rest[0] if named.folded == "id" and rest else named
+                return named.text if named.kind == "string" else ""
+        return ""
+
     def read_links(self, inside: bool) -> tree.SyntaxNode:
         value = self.read_primary()
-        app: str | None = None
-        asked = False
         while True:
             start = self.token.start
             if self.is_next("'s") and self.word(2) == ":" and ":" not in self.labels:
                 self.at += 1
                 value = self.read_selector(start, value)
             elif self.accept("'s"):
-                # What a chain ends in stays while it grows at its other end.
-                before, app = self.sight, app if asked else tree.find_application(value)
-                asked = True
+                before, app = self.sight, tree.find_application(value)
                 terms = self.find(app) if app is not None else None
                 self.sight = (*before, terms) if terms is not None else before
                 value = tree.with_container(self.read_primary(), value)
@@ -308,7 +329,6 @@ class ExpressionParser:
             elif self.word() in RELATION and not self.at_label() and tree.takes_container(value):
                 self.at += 1
                 value = tree.with_container(value, self.read_chain(inside=True))
-                asked = False
             elif self.word() in _WHOSE and not inside:
                 self.at += 1
                 value = self.read_filter(value, start)
@@ -358,10 +378,6 @@ class ExpressionParser:
         if token.kind == "quoted":
             self.at += 1
             return self.read_call(start, own_name(token.text))
-        typed = self.tokens[self.at - 1].folded == "as" and _TYPE_CODE.fullmatch(token.text)
-        if token.kind == "raw" and typed and not self.find_term("class"):
-            self.at += 1
-            return tree.TermName(start, "class", token.text)
         if token.kind == "raw" and not self.find_term("class", "command", "property", "constant"):
             raise ScriptSyntaxError(token.text, start, named=True)
         if token.kind == "sign":
@@ -373,7 +389,7 @@ class ExpressionParser:
             return self.read_term(start)
         if word in _PRIMARIES:
             return _PRIMARIES[word](self, start)
-        if word in self.own or (self.word(1) == "(" and not self.find_term("command", "class")):
+        if word in self.own or (self.word(1) == "(" and not self.find_term("command")):
             found = self.find_term("class", "property", "command")
             if found is None or (found[1] == 1 and len(self.sight) == self.common):
                 self.at += 1
@@ -445,8 +461,7 @@ class ExpressionParser:
         return tree.HandlerCall(start, name, tuple(arguments), tuple(labels))
 
     def read_term(self, start: int) -> tree.SyntaxNode:
-        acts = self.find_term("command") if self.at == self.acts else None
-        found = acts or self.find_term("command", "property", "class", "constant")
+        found = self.find_term("command", "property", "class", "constant")
         if found is None:
             return self.read_call(start, self.take_name())
         term, count = found
@@ -503,8 +518,8 @@ class ExpressionParser:
         """Say whether a name of the script's own stands here: no keyword, no term, no operator."""
         word = self.word()
         known = word in self.statement_words or word in _PRIMARIES or word in _ENDS_OPERAND
-        known = known or word in ARITHMETIC or word in LOOSE or word in ORDINALS
-        known = known or any(row[0] == word for row in COMPARED) or word in ("times", "end", "on")
+        known = known or word in _ARITHMETIC or word in _LOOSE or word in _ORDINALS
+        known = known or any(row[0] == word for row in _COMPARED) or word in ("times", "end", "on")
         return not known and self.find_term("command", "property", "class", "constant") is None
 
     def read_command(self, start: int, term: ScriptTerm) -> tree.SyntaxNode:
@@ -606,7 +621,7 @@ class ExpressionParser:
         if term is None:
             return tree.Name(start, word)
         self.at += term[1]
-        key = tree.Value(start, int(place) if word in _NUMBERED else ORDINALS[word])
+        key = tree.Value(start, int(place) if word in _NUMBERED else _ORDINALS[word])
         return tree.ElementForm(start, term[0].term, "index", (key,))
 
     def read_numbered(self, start: int) -> tree.SyntaxNode:
@@ -644,7 +659,7 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
     "it": ExpressionParser.read_self,
     "its": ExpressionParser.read_self,
     "result": ExpressionParser.read_self,
-    **dict.fromkeys(ORDINALS, ExpressionParser.read_ordinal),
+    **dict.fromkeys(_ORDINALS, ExpressionParser.read_ordinal),
     "every": ExpressionParser.read_numbered,
     "some": ExpressionParser.read_numbered,
     "middle": ExpressionParser.read_numbered,
@@ -653,18 +668,6 @@ _PRIMARIES: Final[Mapping[str, Callable[[ExpressionParser, int], tree.SyntaxNode
     "before": ExpressionParser.read_place,
     "after": ExpressionParser.read_place,
 }
-
-
-def _applications_behind(tokens: Sequence[ScriptToken]) -> list[str]:
-    """Return for each token the first app that something from there on is of, on its line."""
-    behind = [""] * (len(tokens) + 1)
-    for at in range(len(tokens) - 1, -1, -1):
-        relation, app, *rest = (*tokens[at : at + 4], _END, _END)
-        behind[at] = "" if relation.kind == "end" else behind[at + 1]
-        if relation.folded in RELATION and app.folded in ("application", "app") and rest:
-            named = rest[1] if rest[0].folded == "id" and len(rest) > 1 else rest[0]
-            behind[at] = named.text if named.kind == "string" else ""
-    return behind
 
 
 def own_name(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from iac_base.script_tokens import Scan, scan_applescript
+from iac_base.script_tokens import scan_applescript
 from iac_runtime.language import applescript_tree as tree
 from iac_runtime.language.applescript_expressions import (
     DEEPEST,
@@ -41,8 +41,6 @@ class _Parser(ExpressionParser):
                 self.depth -= 1
                 return tuple(statements)
             statements.append(self.read_statement())
-            if self.tokens[self.at - 1].kind != "end":
-                self.end_line()
             self.skip_lines()
         if ends:
             raise self.error(f"Expected “{ends[0]}” but found end of script.")
@@ -70,9 +68,8 @@ class _Parser(ExpressionParser):
         if reader is not None:
             self.at += 1
             return reader(self, start)
-        # Mail has a property "delete message", and "delete message 1" deletes one.
-        self.acts = self.at
-        return tree.Evaluate(start, self.read_expression())
+        value = self.read_expression()
+        return tree.Evaluate(start, value)
 
     def read_tell(self, start: int) -> tree.SyntaxNode:
         target = self.read_expression()
@@ -363,19 +360,19 @@ _Parser.statement_words = frozenset(_STATEMENTS)
 
 
 def parse_applescript(
-    script: str | Scan, find: Callable[[str], Terms | None], common: Sequence[Terms] = ()
+    script: str, find: Callable[[str], Terms | None], common: Sequence[Terms] = ()
 ) -> tree.Script:
     """Return the syntax tree of a script.
 
     Args:
-        script: Its text, or that in tokens.
+        script: Its text.
         find: Returns the terms of an app by its name or bundle id.
         common: The terms that every statement sees, the language's first.
 
     Raises:
         ScriptSyntaxError: It cannot be read.
     """
-    scan = scan_applescript(script) if isinstance(script, str) else script
+    scan = scan_applescript(script)
     if scan.faults:
         raise ScriptSyntaxError(scan.faults[0].message, scan.faults[0].start)
     try:

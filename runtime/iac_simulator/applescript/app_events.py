@@ -6,18 +6,17 @@ from datetime import UTC
 from typing import Any, Final
 from urllib.parse import unquote
 
-from iac_runtime.language.app_commands import command_named
 from iac_runtime.language.applescript_expressions import Terms
 from iac_runtime.language.applescript_parser import parse_applescript
-from iac_runtime.language.applescript_terms import (
+from iac_runtime.language.applescript_tree import Script
+from iac_runtime.tools.tables import Tables
+from iac_simulator.applescript.terms import (
     app_terms,
     language_terms,
     property_names,
     spell_label,
     spell_words,
 )
-from iac_runtime.language.applescript_tree import Script
-from iac_runtime.tools.tables import Tables
 from iac_simulator.applescript.values import (
     AppleScriptError,
     AppValue,
@@ -32,6 +31,7 @@ from iac_simulator.applescript.values import (
 )
 from iac_simulator.dictionary import chain_meaning, enumeration_rows
 from iac_simulator.dispatcher import CURRENT, Dispatcher
+from iac_simulator.events import command_named
 from iac_simulator.values import chain_from_wire, parse_instant, to_iso
 
 

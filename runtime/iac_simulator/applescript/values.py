@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.language.applescript_expressions import LARGEST
-from iac_runtime.language.applescript_terms import UNITS
 
 MONTHS: Final = tuple(calendar.month_name)
 
@@ -339,6 +338,41 @@ def coerce(value: Any, kind: str, delimiter: str) -> Any:
     if isinstance(value, list) and len(value) == 1:
         return coerce(value[0], kind, delimiter)
     raise cannot_make(value, kind)
+
+
+def _units(size: str, rows: str) -> dict[str, tuple[str, float, float]]:
+    """Return units by name: what they measure, how many of the first one they are, from where."""
+    units = {}
+    for row in rows.split("|"):
+        name, _, numbers = row.partition("=")
+        factor, _, shift = numbers.partition("+")
+        units[name] = size, float(factor), float(shift or 0)
+    return units
+
+
+UNITS: Final[Mapping[str, tuple[str, float, float]]] = {
+    **_units(
+        "length",
+        "meters=1|metres=1|centimeters=.01|centimetres=.01|kilometers=1000|kilometres=1000"
+        "|feet=.3048|inches=.0254|miles=1609.344|yards=.9144",
+    ),
+    **_units(
+        "area",
+        "square meters=1|square metres=1|square kilometers=1e6|square kilometres=1e6"
+        "|square feet=.09290304|square miles=2589988.110336|square yards=.83612736",
+    ),
+    **_units(
+        "volume",
+        "cubic meters=1|cubic metres=1|cubic centimeters=1e-6|cubic centimetres=1e-6"
+        "|cubic feet=.028316846592|cubic inches=1.6387064e-5|cubic yards=.764554857984"
+        "|liters=.001|litres=.001|gallons=.003785411784|quarts=.000946352946",
+    ),
+    **_units("weight", "grams=1|kilograms=1000|ounces=28.349523125|pounds=453.59237"),
+    **_units(
+        "temperature",
+        "degrees Celsius=1+273.15|degrees Fahrenheit=.5555555555555556+459.67|degrees Kelvin=1",
+    ),
+}
 
 
 def convert_measure(value: Any, unit: str) -> Measure:

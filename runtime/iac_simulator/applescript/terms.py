@@ -1,15 +1,15 @@
 """The words of AppleScript: of the language, and of an app by its tables."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from itertools import starmap
 from typing import Final
 
-from iac_runtime.language.app_commands import STANDARD, command_named
 from iac_runtime.language.applescript_expressions import ScriptTerm, Terms
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import Tables
+from iac_simulator.applescript.values import UNITS
+from iac_simulator.events import STANDARD_COMMANDS, command_named
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
 
@@ -22,8 +22,6 @@ _PROPERTIES: Final = (
     "length|reverse|rest|contents|name|id|version|running|class|quoted form|POSIX path|year|month"
     "|day|weekday|time|hours|minutes|seconds|date string|time string|short date string"
     "|text item delimiters|AppleScript's text item delimiters|frontmost|parent"
-    "|progress total steps|progress completed steps|progress description"
-    "|progress additional description"
 ).split("|")
 _CONSTANTS: Final = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -46,41 +44,6 @@ _COMMANDS: Final = {
     "offset": ("of", "in"), "round": ("rounding",), "beep": (),
     "random number": ("from", "to", "with seed"),
 }  # fmt: skip
-
-
-def _units(size: str, rows: str) -> dict[str, tuple[str, float, float]]:
-    """Return units by name: what they measure, how many of the first one they are, from where."""
-    units = {}
-    for row in rows.split("|"):
-        name, _, numbers = row.partition("=")
-        factor, _, shift = numbers.partition("+")
-        units[name] = size, float(factor), float(shift or 0)
-    return units
-
-
-UNITS: Final[Mapping[str, tuple[str, float, float]]] = {
-    **_units(
-        "length",
-        "meters=1|metres=1|centimeters=.01|centimetres=.01|kilometers=1000|kilometres=1000"
-        "|feet=.3048|inches=.0254|miles=1609.344|yards=.9144",
-    ),
-    **_units(
-        "area",
-        "square meters=1|square metres=1|square kilometers=1e6|square kilometres=1e6"
-        "|square feet=.09290304|square miles=2589988.110336|square yards=.83612736",
-    ),
-    **_units(
-        "volume",
-        "cubic meters=1|cubic metres=1|cubic centimeters=1e-6|cubic centimetres=1e-6"
-        "|cubic feet=.028316846592|cubic inches=1.6387064e-5|cubic yards=.764554857984"
-        "|liters=.001|litres=.001|gallons=.003785411784|quarts=.000946352946",
-    ),
-    **_units("weight", "grams=1|kilograms=1000|ounces=28.349523125|pounds=453.59237"),
-    **_units(
-        "temperature",
-        "degrees Celsius=1+273.15|degrees Fahrenheit=.5555555555555556+459.67|degrees Kelvin=1",
-    ),
-}
 
 
 def spell_words(name: str) -> str:
@@ -127,7 +90,7 @@ def app_terms(tables: Tables) -> Terms:
     """Return the words of an app, as AppleScript finds them."""
     rows: list[tuple[str, ScriptTerm]] = []
     real = tables.app.kind == "application"
-    commands = dict.fromkeys(STANDARD) if real else {}
+    commands = dict.fromkeys(STANDARD_COMMANDS) if real else {}
     spellings = {name: spell_words(name) for name in commands}
     for function, spec in tables.tools.items():
         if spec.op == "command" and not spec.bind:
