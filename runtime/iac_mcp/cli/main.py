@@ -110,9 +110,10 @@ def cli(verbose: bool, log_file: str | None) -> None:
     start_logging(verbose=verbose, file=log_file)
 
 
-@cli.command()
+@cli.command(context_settings={"allow_extra_args": True})
+@click.pass_context
 @table_options(SERVE_OPTIONS)
-def serve(**raw: Any) -> int:
+def serve(context: click.Context, **raw: Any) -> int:
     """Serve the tools over MCP on standard input and output, or over HTTP.
 
     \b
@@ -123,6 +124,9 @@ def serve(**raw: Any) -> int:
       iac-mcp serve --simulate             with simulated apps, on any machine
       iac-mcp serve --http                 on 127.0.0.1, to clients with tokens
     """
+    if extra := context.args:
+        hint = f" Write --host {extra[0]}." if raw.get("http") and len(extra) == 1 else ""
+        raise click.UsageError(f"serve takes only options, not {' '.join(extra)}.{hint}")
     return start_server(raw)
 
 
