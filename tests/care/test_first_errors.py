@@ -48,8 +48,7 @@ def test_help_is_shown_where_an_option_would_swallow_the_word(
         (["install", "claude"], "There is no client called claude. Nearest: claude-code"),
         (["setup", "--client", "claude"], "There is no client called claude. Nearest: claude-code"),
         (["policy", "decisions", "--revoke", "9"], "There is no decision 9."),
-        (["serve", "--http", "127.0.0.1"], "Write --host 127.0.0.1."),
-        (["serve", "notes"], "serve takes only options, not notes."),
+        (["serve", "--http", "127.0.0.1"], "--http --host 127.0.0.1"),
     ],
 )
 def test_the_error_names_what_was_meant(

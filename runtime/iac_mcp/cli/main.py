@@ -110,10 +110,25 @@ def cli(verbose: bool, log_file: str | None) -> None:
     start_logging(verbose=verbose, file=log_file)
 
 
-@cli.command(context_settings={"allow_extra_args": True})
-@click.pass_context
+class _ServeCommand(click.Command):
+    """`serve`, which says where an address goes: other servers take it after `--http`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        over_http = any(word.partition("=")[0] == "--http" for word in args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if not over_http:
+                raise
+            text = error.message.rstrip(".")
+            raise click.UsageError(
+                f"{text}. Give an address as: --http --host 127.0.0.1 --port 8722", ctx
+            ) from None
+
+
+@cli.command(cls=_ServeCommand)
 @table_options(SERVE_OPTIONS)
-def serve(context: click.Context, **raw: Any) -> int:
+def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output, or over HTTP.
 
     \b
@@ -124,9 +139,6 @@ def serve(context: click.Context, **raw: Any) -> int:
       iac-mcp serve --simulate             with simulated apps, on any machine
       iac-mcp serve --http                 on 127.0.0.1, to clients with tokens
     """
-    if extra := context.args:
-        hint = f" Write --host {extra[0]}." if raw.get("http") and len(extra) == 1 else ""
-        raise click.UsageError(f"serve takes only options, not {' '.join(extra)}.{hint}")
     return start_server(raw)
 
 
