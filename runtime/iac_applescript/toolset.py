@@ -176,7 +176,9 @@ class ScriptToolset:
         Raises:
             ToolError: There is none; the nearest apps are named.
         """
-        row = self.catalogue.named_app(app) or self.analyser.find_unbuilt_app(app.casefold())
+        row = self.catalogue.named_app(app)
+        if row is None and (found := self.analyser.find_vocabulary(app)):
+            return found.tables
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
             message = f"IAC knows no dictionary for {quote_text(app)}."

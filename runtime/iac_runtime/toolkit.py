@@ -39,15 +39,13 @@ if TYPE_CHECKING:
     from iac_runtime.policy.taint import Taint
     from iac_runtime.policy.wording import describe_each_call
     from iac_runtime.search import Index
-    from iac_runtime.tools.catalogue import AppRow, Catalogue, check_own
+    from iac_runtime.tools.catalogue import Catalogue, check_own
     from iac_runtime.tools.checking import check_arguments, to_json_types
-    from iac_runtime.tools.freshness import scriptable_apps
     from iac_runtime.tools.own import toolset_tools
     from iac_runtime.tools.shape import Perform, Tool, import_later
     from iac_runtime.tools.tables import Tables
 
-__all__ = ["AppRow"]
-__all__ += ["Call", "CallFacts", "Catalogue", "Completed", "CompletedCall", "DateText", "Decision"]
+__all__ = ["Call", "CallFacts", "Catalogue", "Completed", "CompletedCall", "DateText", "Decision"]
 __all__ += [
     "CallGate",
     "Effect",
@@ -62,8 +60,8 @@ __all__ += ["RefText", "RefusedCall", "RunInTurns", "Runner", "Tables", "Taint"]
 __all__ += ["TargetDescription", "Tool", "ToolContext", "ToolImage", "ToolResult", "Verb"]
 __all__ += ["check_arguments", "check_own", "clean_result", "combined_outcome"]
 __all__ += ["describe_each_call", "find_tainted_texts", "fit_to_limit", "import_later"]
-__all__ += ["is_unreadable_app", "responsible_name", "run_process"]
-__all__ += ["scriptable_apps", "to_json_types", "toolset_tools"]
+__all__ += ["is_unreadable_app", "responsible_name", "run_process", "to_json_types"]
+__all__ += ["toolset_tools"]
 
 _HOMES: Final = {
     "iac_runtime.execution.mac": "responsible_name",
@@ -82,9 +80,8 @@ _HOMES: Final = {
     "iac_runtime.policy.permissions": "Permissions",
     "iac_runtime.policy.wording": "describe_each_call",
     "iac_runtime.search": "Index",
-    "iac_runtime.tools.catalogue": "AppRow Catalogue check_own",
+    "iac_runtime.tools.catalogue": "Catalogue check_own",
     "iac_runtime.tools.checking": "check_arguments to_json_types",
-    "iac_runtime.tools.freshness": "scriptable_apps",
     "iac_runtime.tools.own": "toolset_tools",
     "iac_runtime.tools.shape": "Perform Tool import_later",
     "iac_runtime.tools.tables": "Tables",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from iac_applescript import unbuilt
 from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.toolset import ScriptToolset
+from iac_runtime.execution import unbuilt
 from iac_runtime.tools.catalogue import Catalogue
 
 SLIDE = 'tell application "Keynote" to make new slide at end of slides of front document'

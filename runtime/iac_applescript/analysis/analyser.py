@@ -33,7 +33,7 @@ from iac_applescript.analysis.vocabulary import (
 from iac_base.script_tokens import Scan, ScanFault, ScriptToken, scan_applescript
 from iac_runtime.policy.verbs import command_verb
 from iac_runtime.tool import Level, highest
-from iac_runtime.toolkit import AppRow, Catalogue, Effect
+from iac_runtime.toolkit import Catalogue, Effect
 
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
@@ -164,8 +164,8 @@ class ScriptAnalyzer:
     def __init__(self, catalogue: Catalogue, secrets: tuple[str, ...] = ()) -> None:
         self.catalogue = catalogue
         self.secrets = secrets
-        self._known: dict[AppRow, Vocabulary] = {}
-        self._unbuilt: dict[str, AppRow | None] = {}
+        self._known: dict[str, Vocabulary] = {}
+        self._unbuilt: dict[str, Vocabulary | None] = {}
 
     def analyze_script(self, script: str, language: Language, depth: int = 0) -> ScriptAnalysis:
         """Return what a script may do; never raises for any text.
@@ -289,28 +289,21 @@ class ScriptAnalyzer:
         for app in self.catalogue.apps.values():
             if app.kind == "application" and wanted in (app.name.casefold(), app.id.casefold()):
                 return self.app_vocabulary(app.key)
-        row = self.find_unbuilt_app(wanted) if wanted else None
-        return self._make_vocabulary(row) if row else None
+        return self._unbuilt_vocabulary(wanted)
 
-    def find_unbuilt_app(self, name: str) -> AppRow | None:
-        """Return an app that has a dictionary and no tools; it is looked for once."""
+    def _unbuilt_vocabulary(self, name: str) -> Vocabulary | None:
+        """Return the vocabulary of an app that has a dictionary and no tools; it is made once."""
         if name not in self._unbuilt:
-            from iac_applescript.unbuilt import find_unbuilt_app
-
-            row = find_unbuilt_app(name)
-            # The words of an app are kept by its key, which must not be another's.
-            self._unbuilt[name] = None if row and row.key in self.catalogue.apps else row
+            tables = self.catalogue.find_unbuilt_tables(name)
+            self._unbuilt[name] = build_vocabulary(tables, self.secrets) if tables else None
         return self._unbuilt[name]
 
     def app_vocabulary(self, key: str) -> Vocabulary | None:
         """Return the vocabulary of an app of the catalogue; it is made once."""
-        row = self.catalogue.apps.get(key)
-        return self._make_vocabulary(row) if row else None
-
-    def _make_vocabulary(self, row: AppRow) -> Vocabulary:
-        if row not in self._known:
-            self._known[row] = build_vocabulary(self.catalogue.load_tables(row), self.secrets)
-        return self._known[row]
+        if key not in self._known and key in self.catalogue.apps:
+            tables = self.catalogue.load_tables(self.catalogue.apps[key])
+            self._known[key] = build_vocabulary(tables, self.secrets)
+        return self._known.get(key)
 
 
 _RAW_EVENT: Final = re.compile(r"«event (.{8})»")

@@ -13,7 +13,10 @@ from typing import Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, ensure_private_folder
-from iac_runtime.toolkit import AppRow, Catalogue, run_process, scriptable_apps
+from iac_runtime.execution.workers import run_process
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.freshness import scriptable_apps
+from iac_runtime.tools.tables import Tables
 from iac_runtime.version import VERSION
 
 _SECONDS: Final = 60.0
@@ -52,10 +55,10 @@ def dictionary_places() -> dict[str, DictionaryPlace]:
     return places
 
 
-def find_unbuilt_app(name: str) -> AppRow | None:
-    """Return the app with this name or bundle id, its dictionary built into a folder of its own.
+def find_unbuilt_tables(name: str) -> Tables | None:
+    """Return the dictionary of the app with this name or bundle id, built into a folder of its own.
 
-    None if it has no dictionary here, or that cannot be built.
+    None if it has none here, or none that can be built.
     """
     place = dictionary_places().get(name.casefold())
     if place is None:
@@ -67,7 +70,9 @@ def find_unbuilt_app(name: str) -> AppRow | None:
         if not (folder / "catalogue.json").is_file():
             build = [sys.executable, "-P", "-m", "iac_gen", "build", *place.arguments]
             run_process([*build, "--output", str(folder)], b"", _SECONDS)
-        apps = Catalogue([folder]).apps.values()
+        catalogue = Catalogue([folder])
+        wanted = place.id.casefold()
+        rows = [row for row in catalogue.apps.values() if row.id.casefold() == wanted]
+        return catalogue.load_tables(rows[0]) if rows else None
     except (SetupError, OSError):
         return None
-    return next((row for row in apps if row.id.casefold() == place.id.casefold()), None)
