@@ -98,7 +98,7 @@ def add_team(
 @click.option(
     "--approver",
     multiple=True,
-    help="The public key of a person who may answer this Mac's questions; repeatable.",
+    help="The public key of a person who may answer this Mac's approval prompts; repeatable.",
 )
 def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
     """Let this Mac send its audit log to a database, such as postgresql://mac@server/fleet."""

@@ -59,7 +59,7 @@ INSTALLED = re.compile(
     r"""(?:\bpip install(?: -[\w-]+)*|\buv (?:tool install|add)|\bpipx install|\buvx) """
     r"""['"`]?([A-Za-z][\w-]*)"""
 )
-WITH_EXTRA = re.compile(r"(?<![\w.-])([A-Za-z][\w-]*)\[(?:gen|simulator|linux|macos|dev)[],]")
+WITH_EXTRA = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*)\[(?:gen|simulator|linux|macos|dev)[],]")
 
 
 def texts() -> dict[str, str]:
