@@ -20,13 +20,14 @@ import anyio
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.errors import DISTRIBUTION
+from iac_base.errors import DISTRIBUTION, missing_packages
 from iac_scenario.audit import audit_servers, fuzz_servers, lint_scenario
 from iac_scenario.audit_report import REPORTS, AuditCheck
 from iac_scenario.bootstrap import first_scenario, parse_server, server_files
 from iac_scenario.checks import LOOSE, exit_status, static_problems
 from iac_scenario.contract import compare_contracts, read_contracts
 from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
+from iac_scenario.matching import LIBRARIES
 from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
@@ -483,6 +484,9 @@ _HELP: Final[tuple[type[Exception], ...]] = tuple(
 
 def main() -> int:
     """Run the command line and return its status."""
+    if missing := missing_packages("iac-scenario", "scenario", LIBRARIES):
+        click.echo(missing, err=True)
+        return 2
     try:
         cli.main(prog_name="iac-scenario", standalone_mode=False)
     except click.exceptions.Abort:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from iac_scenario.cli import main
 from iac_scenario.schema import TABLES
 
 pytest_plugins = ["pytester"]
@@ -78,6 +79,18 @@ def test_what_cannot_be_set_up_is_one_line(pytester: pytest.Pytester, folder: Pa
     result = ran(pytester, "--scenario", str(folder / "passes.toml"), *words)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*--mcp-config none.json: No such file*"])
+
+
+def test_what_is_not_installed_is_one_line_with_its_extra(
+    pytester: pytest.Pytester, folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *_: None)
+    assert main() == 2
+    told = "Install it with: pip install 'iac-for-mac[scenario]'"
+    assert capsys.readouterr().err == f"iac-scenario needs jsonpath, regex. {told}\n"
+    result = ran(pytester, "--scenario", str(folder / "passes.toml"))
+    result.stderr.fnmatch_lines([f"*--scenario needs jsonpath, regex. {told.replace('[', '[[]')}"])
 
 
 def test_the_pages_are_what_the_table_says() -> None:
