@@ -187,9 +187,8 @@ def import_server(name: str, folder: Path) -> Any:
         raise PlayError(f"{text}, {loaded.origin}.")
     server = found() if callable(found) and not isinstance(found, MCPServer | Server) else found
     if not isinstance(server, MCPServer | Server):
-        raise PlayError(
-            f"{name} is not a server of the package mcp. Name a module and an object, as in app:server."
-        )
+        text = f"{name} is not a server of the package mcp"
+        raise PlayError(f"{text}. Name a module and an object, as in app:server.")
     return server
 
 
