@@ -238,6 +238,16 @@ def find_calls(
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
+def count_by_level(connection: psycopg.Connection[Any], since: str) -> dict[str, dict[str, int]]:
+    """Return day -> level -> how many calls of all hosts, from a day on; UTC, as in a row."""
+    found: dict[str, dict[str, int]] = {}
+    query = """SELECT substr(time, 1, 10), level, count(*) FROM rows
+        WHERE event = 'intent' AND time >= %s GROUP BY 1, 2 ORDER BY 1"""
+    for day, level, number in connection.execute(query, (since,)):
+        found.setdefault(str(day), {})[str(level)] = number
+    return found
+
+
 _CHAINS: Final = """WITH RECURSIVE held AS (
     (SELECT host, store FROM rows ORDER BY host, store LIMIT 1)
     UNION ALL

@@ -4,6 +4,7 @@ It reads and writes through the doors of the command line: the gate, the policy'
 the audit, and the generator.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -11,19 +12,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_page import views
+from iac_page import calls, now, permissions, tools, updates
 from iac_page.guard import PageKeys
+from iac_page.marks import AppMarks, has_icons, icon_file
 from iac_runtime.audit.reading import verify_audit
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import clean_value
+from iac_runtime.policy.approvals import revoke_approvals
 from iac_runtime.policy.decide import explain_rules
+from iac_runtime.policy.pause import pause_calls, resume_calls
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.policy_file import policy_path
 from iac_runtime.policy.prompts import ANSWERS, write_answer
+from iac_runtime.serve.status import end_server_tasks, running_servers, stop_server_calls
 from iac_runtime.serve.tool_pages import ToolSearch
 
 
@@ -41,47 +46,139 @@ class PageSources(NamedTuple):
     fleet: str = ""
     approver: Path | None = None
 
+    @property
+    def marks(self) -> AppMarks:
+        """The apps as a person knows them."""
+        return AppMarks(tools.require_catalogue(self.gate))
+
 
 Show = Callable[..., Response]
 Make = Callable[[PageSources, Request, Show], Response]
 Change = Callable[[PageSources, Request, Show, Mapping[str, str]], Response]
 
 
-def _now_page(sources: PageSources, request: Request, show: Show) -> Response:
-    values = {**views.now_view(sources.state), "said": request.query_params.get("said", "")}
-    return show("now_part" if "part" in request.query_params else "now", values)
+def _now_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("now", now.now_view(sources.state, sources.gate, sources.marks))
 
 
 def _post_answer(
     sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
 ) -> Response:
     given = write_answer(sources.state, fields.get("question", ""), fields.get("answer", ""))
-    return RedirectResponse(f"/now?said={'answered' if given else 'late'}", 303)
+    return _back("/now", "answered" if given else "late")
 
 
-def _apps_page(sources: PageSources, _request: Request, show: Show) -> Response:
-    assert sources.gate.catalogue is not None
-    return show("apps", views.apps_view(sources.gate.catalogue))
+def _back(path: str, said: str) -> Response:
+    return RedirectResponse(f"{path}?said={said}", 303)
+
+
+def _post_pause(
+    sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    if fields.get("how") == "resume":
+        resume_calls(sources.state)
+        return _back("/now", "resumed")
+    pause_calls(sources.state)
+    for server in running_servers():
+        stop_server_calls(server.pid)
+    return _back("/now", "paused")
+
+
+def _post_stop(
+    _sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    return _back("/now", "stopped" if stop_server_calls(_number_of(fields, "pid")) else "gone")
+
+
+def _post_task_end(
+    _sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    ended = end_server_tasks(_number_of(fields, "pid"))
+    return _back("/permissions", "task_ended" if ended else "gone")
+
+
+def _number_of(fields: Mapping[str, str], name: str) -> int:
+    text = fields.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _undo_page(sources: PageSources, request: Request, show: Show) -> Response:
+    call = _undo_call(sources, request.query_params)
+    if call.arguments == {"call": 0}:
+        return show("fault", {"says": "no_call"}, 404)
+    return show("undo", {"review": now.review_undo(sources.gate, sources.marks, call)})
+
+
+def _post_undo(
+    sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    call = _undo_call(sources, fields)
+    review = now.perform_undo(sources.gate, sources.marks, call, fields.get("seen", ""))
+    return show("undo", {"review": review})
+
+
+def _undo_call(sources: PageSources, fields: Mapping[str, str]) -> Call:
+    point, number = fields.get("point", ""), _number_of(fields, "call")
+    return Call("undo_call", {"point": point} if point else {"call": number}, _person(sources))
+
+
+def _post_revoke(
+    sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    revoke_approvals(sources.gate.permissions.store, _number_of(fields, "id"))
+    return _back("/permissions", "revoked")
+
+
+def _permissions_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    catalogue = tools.require_catalogue(sources.gate)
+    return show("permissions", permissions.permissions_view(sources.gate, catalogue, sources.marks))
+
+
+def _presets_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("prompts", {"prompts": permissions.prompts_by_preset(sources.state, sources.gate)})
+
+
+def _post_app_state(
+    sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    row = tools.require_catalogue(sources.gate).apps.get(fields.get("app", ""))
+    if row is None:
+        raise InvalidParameterError("This page has no such app.")
+    permissions.set_app_state(row.id, fields.get("state", ""), fields.get("span", "always"))
+    return _back("/permissions", "set")
+
+
+def _post_preset(
+    _sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
+) -> Response:
+    permissions.set_preset(fields.get("preset", ""))
+    return _back("/permissions", "set")
 
 
 def _app_page(sources: PageSources, request: Request, show: Show) -> Response:
-    assert sources.gate.catalogue is not None
-    row = sources.gate.catalogue.apps.get(request.path_params["key"])
+    row = tools.require_catalogue(sources.gate).apps.get(request.path_params["key"])
     if row is None:
         return show("fault", {"says": "no_app"}, 404)
-    return show("app", views.app_view(sources.gate, row))
+    return show("app", {**tools.app_view(sources.gate, row), "mark": sources.marks.find(row.id)})
+
+
+def _icon_file(sources: PageSources, request: Request, show: Show) -> Response:
+    row = tools.require_catalogue(sources.gate).apps.get(request.path_params["key"])
+    found = icon_file(row) if row is not None and has_icons() else None
+    if found is None:
+        return show("fault", {"says": "no_app"}, 404)
+    return FileResponse(found, media_type="image/png", headers={"cache-control": "max-age=86400"})
 
 
 def _tool_page(sources: PageSources, request: Request, show: Show) -> Response:
-    return show(
-        "tool", {**views.tool_view(sources.gate, request.path_params["name"]), "tried": None}
-    )
+    values = tools.tool_view(sources.gate, request.path_params["name"])
+    return show("tool", {**values, "tried": None})
 
 
 def _post_trial(
     sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
-    values = views.tool_view(sources.gate, request.path_params["name"])
+    values = tools.tool_view(sources.gate, request.path_params["name"])
     values["given"] = fields.get("arguments", "")
     try:
         call = _read_call(sources, values["row"].name, values["given"])
@@ -98,7 +195,7 @@ def _read_call(sources: PageSources, name: str, text: str) -> Call:
         raise InvalidParameterError(f"The arguments are not valid JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise InvalidParameterError("The arguments are not a JSON object.")
-    return Call(name, arguments, _page_requester(sources))
+    return Call(name, arguments, _person(sources))
 
 
 def _trial_view(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
@@ -112,27 +209,33 @@ def _trial_view(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
         return {"decision": decision, "line": facts.line, "looked": looked}
     if how == "dry":
         done = gate.call(call, dry_run=True)
-        return {"line": done.line} if isinstance(done, CompletedCall) else _outcome_view(done, call)
-    return _outcome_view(
-        (sources.simulated_gate() if how == "simulated" else gate).call(call), call, how
-    )
+        if isinstance(done, CompletedCall):
+            return {"line": done.line}
+        return _outcome_view(sources, done, call)
+    gate = sources.simulated_gate() if how == "simulated" else gate
+    return _outcome_view(sources, gate.call(call), call, how)
 
 
 def _outcome_view(
-    outcome: CompletedCall | RefusedCall | PendingCall, call: Call, how: str = ""
+    sources: PageSources,
+    outcome: CompletedCall | RefusedCall | PendingCall,
+    call: Call,
+    how: str = "",
 ) -> dict[str, Any]:
     if isinstance(outcome, CompletedCall):
         return {"value": clean_value(outcome.value), "line": outcome.line, "note": outcome.note}
     if isinstance(outcome, RefusedCall):
         return {"refused": outcome}
-    return {"asks": outcome, "call": views.pretty_json(dict(call.arguments)), "how": how}
+    card = now.question_card(outcome.question, sources.marks)
+    given = json.dumps(dict(call.arguments), ensure_ascii=False, indent=2)
+    return {"asks": outcome, "card": card, "call": given, "how": how}
 
 
 def _post_verdict(
     sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     """Carry on a call that was asked about on this page."""
-    values = views.tool_view(sources.gate, request.path_params["name"])
+    values = tools.tool_view(sources.gate, request.path_params["name"])
     values["given"] = fields.get("arguments", "")
     how = fields.get("how", "")
     try:
@@ -140,37 +243,57 @@ def _post_verdict(
         verdict = ANSWERS.get(fields.get("answer", ""), "decline")
         gate = sources.simulated_gate() if how == "simulated" else sources.gate
         again = call._replace(token=fields.get("token", ""), verdict=verdict)
-        tried = _outcome_view(gate.call(again), call, how)
+        tried = _outcome_view(sources, gate.call(again), call, how)
     except ToolError as error:
         tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
     return show("tool", {**values, "tried": tried})
 
 
-def _page_requester(sources: PageSources) -> Requester:
+def _person(sources: PageSources) -> Requester:
+    """Return who calls here: the person at the page, who is asked on it."""
     ways = sources.gate.permissions.policy.approvers
     return Requester("iac-mcp open", tuple(way for way in ways if way == "page"))
 
 
+_FOUND: Final = 8
+"""Calls and apps that a search shows."""
+
+
 def _search_page(sources: PageSources, request: Request, show: Show) -> Response:
-    wanted = request.query_params.get("q", "")
-    pages: dict[str, Any] = {"tools": [], "more": {}}
-    catalogue = sources.gate.catalogue
-    if wanted and catalogue is not None:
+    wanted = request.query_params.get("q", "").strip()
+    pages: dict[str, Any] = {"tools": []}
+    marks, found, near = sources.marks, [], False
+    if wanted:
+        catalogue = tools.require_catalogue(sources.gate)
         search = ToolSearch(lambda: catalogue, read_only=sources.gate.read_only)
-        try:
+        # What cannot be searched for finds nothing.
+        with contextlib.suppress(ToolError):
             pages |= search.find_pages({"query": wanted})
-        except ToolError as error:
-            pages["note"] = error.message
-    return show("search", {"wanted": wanted, "found": pages, "note": pages.get("note", "")})
+        query, words = calls.read_query({"q": wanted}, marks)
+        entries, near = calls.search_audit(sources.state, query, words)
+        found = list(calls.call_lines(entries[:_FOUND], marks))
+    folded = wanted.casefold()
+    apps = [mark for mark in marks.names() if folded and folded in mark.name.casefold()]
+    values = {"wanted": wanted, "found": pages}
+    return show("search", {**values, "apps": apps[:_FOUND], "calls": found, "near": near})
 
 
-def _calls_page(sources: PageSources, request: Request, show: Show) -> Response:
-    return show("calls", views.calls_view(sources.state, dict(request.query_params)))
+def _history_page(sources: PageSources, request: Request, show: Show) -> Response:
+    asked = {name: value for name, value in request.query_params.items() if name in _HISTORY}
+    kept = now.kept_calls(sources.gate)
+    return show("history", calls.history_view(sources.state, asked, sources.marks, kept))
+
+
+def _charts_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("charts", calls.charts_view(sources.state, sources.marks))
 
 
 def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
-    entry = views.find_call(sources.state, request.path_params["seq"])
-    return show("call", {"call": entry}, 200 if entry else 404)
+    entry = calls.find_call(sources.state, request.path_params["seq"])
+    if entry is None:
+        return show("fault", {"says": "no_call"}, 404)
+    (line,) = calls.call_lines([entry], sources.marks, now.kept_calls(sources.gate))
+    return show("call", {"call": entry, "shown": line})
 
 
 def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response:
@@ -178,9 +301,14 @@ def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response
 
 
 def _rules_page(sources: PageSources, request: Request, show: Show) -> Response:
-    seq = request.query_params.get("from", "")
-    entry = views.find_call(sources.state, int(seq)) if seq.isdecimal() else None
-    text = views.rule_from_call(entry) if entry else ""
+    asked = {name: request.query_params.get(name, "") for name in _RULE}
+    if any(asked.values()):
+        text = permissions.compose_rule(asked)
+        draft = permissions.try_rule(sources.state, sources.gate, text)
+        return _rules_response(sources, show, text, draft, asked=asked)
+    seq = request.query_params.get("from_call", "")
+    entry = calls.find_call(sources.state, int(seq)) if seq.isdecimal() else None
+    text = permissions.rule_from_call(entry) if entry else ""
     return _rules_response(sources, show, text, None)
 
 
@@ -188,9 +316,9 @@ def _post_rule(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     text = fields.get("rule", "")
-    draft = views.try_rule(sources.state, sources.gate, text)
+    draft = permissions.try_rule(sources.state, sources.gate, text)
     if fields.get("how") == "save" and not draft.wrong:
-        views.save_rule(text)
+        permissions.save_rule(text)
         return _rules_response(sources, show, "", None, kept=True)
     return _rules_response(sources, show, text, draft)
 
@@ -199,30 +327,35 @@ def _rules_response(
     sources: PageSources,
     show: Show,
     text: str,
-    draft: views.RuleDraft | None,
+    draft: permissions.RuleDraft | None,
     *,
     kept: bool = False,
+    asked: Mapping[str, str] | None = None,
 ) -> Response:
     path = policy_path()
-    rows = views.list_rules(sources.state, sources.gate)
-    values = {"path": path, "exists": path.exists(), "rules": rows, "text": text}
+    rows = permissions.list_rules(sources.state, sources.gate)
+    catalogue = tools.require_catalogue(sources.gate)
+    apps = [(mark.name, catalogue.apps[mark.key].id) for mark in sources.marks.names()]
+    lines = calls.call_lines(draft.calls if draft else (), sources.marks)
+    values = {"path": path, "exists": path.exists(), "rules": rows, "text": text, "apps": apps}
+    values |= {"asked": asked or dict.fromkeys(_RULE, ""), "would": list(lines)}
     return show("rules", {**values, "draft": draft, "kept": kept})
 
 
 def _changes_page(sources: PageSources, request: Request, show: Show) -> Response:
     app = request.query_params.get("app", "")
     wanted = "compare" in request.query_params
-    review = views.review_build(app) if wanted else views.UpdateReview()
-    return show("changes", {**views.updates_view(sources.gate, app), "review": review, "said": ""})
+    review = updates.review_build(app) if wanted else updates.UpdateReview()
+    values = {**updates.updates_view(sources.gate, app), "review": review, "done": ""}
+    return show("changes", values)
 
 
 def _why_page(sources: PageSources, request: Request, show: Show) -> Response:
-    assert sources.gate.catalogue is not None
-    app = sources.gate.catalogue.apps.get(request.path_params["key"])
+    app = tools.require_catalogue(sources.gate).apps.get(request.path_params["key"])
     if app is None:
         return show("fault", {"says": "no_app"}, 404)
     name = request.path_params["name"]
-    lines, wrong = views.explain_levels(app.key, name)
+    lines, wrong = updates.explain_levels(app.key, name)
     return show("why", {"app": app, "name": name, "lines": lines, "wrong": wrong})
 
 
@@ -231,8 +364,8 @@ def _post_accept(
 ) -> Response:
     app = fields.get("app", "")
     accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
-    review, outcome = views.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
-    values = {**views.updates_view(sources.gate, app), "review": review, "said": outcome}
+    review, outcome = updates.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
+    values = {**updates.updates_view(sources.gate, app), "review": review, "done": outcome}
     return show("changes", values)
 
 
@@ -247,9 +380,13 @@ def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:
         alarms = (
             database.check_chains(connection, 24.0)[1] if "check" in request.query_params else None
         )
+        hosts = database.list_hosts(connection)
         values = {
-            "hosts": database.list_hosts(connection),
-            "calls": database.find_calls(connection, asked, views.PAGE),
+            "hosts": [{**one, "fresh": calls.is_recent(one["seen"])} for one in hosts],
+            "by_level": calls.bars_by_level(
+                database.count_by_level(connection, calls.days_ago(calls.DAYS))
+            ),
+            "calls": database.find_calls(connection, asked, calls.PAGE),
             "questions": [
                 (row, _text_digest(row.text)) for row in forward.waiting_questions(connection)
             ],
@@ -280,24 +417,39 @@ def _post_approval(
 
 
 _ASKED: Final = ("host", "app", "tool", "client", "level", "decision", "since", "until", "text")
+_HISTORY: Final = (
+    "q", "app", "tool", "client", "level", "result", "decision", "since", "until", "before"
+)  # fmt: skip
+_RULE: Final = ("action", "app", "level", "tool", "client", "from", "to", "why")
 
 VIEWS: Final[Mapping[str, Make]] = {
     "/": lambda *_: RedirectResponse("/now", 303),
     "/now": _now_page,
-    "/apps": _apps_page,
+    "/undo": _undo_page,
+    "/history": _history_page,
+    "/history/charts": _charts_page,
+    "/history/{seq:int}": _call_page,
+    "/chain": _chain_page,
+    "/permissions": _permissions_page,
+    "/permissions/prompts": _presets_page,
     "/apps/{key}": _app_page,
+    "/icons/{key}": _icon_file,
     "/tools/{name}": _tool_page,
     "/why/{key}/{name}": _why_page,
-    "/search": _search_page,
-    "/calls": _calls_page,
-    "/calls/{seq:int}": _call_page,
-    "/chain": _chain_page,
-    "/changes": _changes_page,
     "/rules": _rules_page,
+    "/changes": _changes_page,
+    "/search": _search_page,
     "/fleet": _fleet_page,
 }
 CHANGES: Final[Mapping[str, Change]] = {
     "/now": _post_answer,
+    "/pause": _post_pause,
+    "/stop": _post_stop,
+    "/tasks": _post_task_end,
+    "/undo": _post_undo,
+    "/approvals": _post_revoke,
+    "/apps": _post_app_state,
+    "/preset": _post_preset,
     "/tools/{name}": _post_trial,
     "/tools/{name}/answer": _post_verdict,
     "/changes": _post_accept,

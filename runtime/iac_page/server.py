@@ -6,10 +6,13 @@ Nothing of it is loaded unless `iac-mcp open` runs.
 import asyncio
 import contextlib
 import hashlib
+import json
 import socket
+import time
 import tomllib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import closing
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,22 +24,28 @@ from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+import iac_runtime
 from iac_base.errors import IacError, SetupError
 from iac_base.files import open_state
 from iac_base.text import escape_hidden
-from iac_page import views
 from iac_page.answers import CHANGES, VIEWS, Change, Make, PageSources, Show
+from iac_page.calls import day_words
 from iac_page.guard import PageGuard, PageKeys
+from iac_page.marks import has_icons
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.policy.prompts import close_page, open_page, paragraphs, read_waiting_questions
+from iac_runtime.policy.pause import pause_path, paused_since
+from iac_runtime.policy.prompts import close_page, open_page, read_waiting_questions
 
 HERE: Final = Path(__file__).parent
+TOKENS: Final = Path(iac_runtime.__file__).parent / "serve" / "tokens.css"
+"""The look that the page shares with the views in chat clients."""
+
 MOST: Final = 200_000
 """Bytes of a form."""
 
@@ -66,6 +75,8 @@ def serve_page(
     keys = PageKeys()
     with contextlib.ExitStack() as stack:
         gate = stack.enter_context(closing(build_gate(options)))
+        # What the person does here goes on while everything else is paused.
+        gate.permissions.pause = None
         made: list[Gate] = []
 
         def simulated() -> Gate:
@@ -108,12 +119,13 @@ def make_app(sources: PageSources, port: int) -> PageGuard:
         for path, make in VIEWS.items()
     ]
     routes += [
-        Route(path, _form_endpoint(make, sources, show), methods=["POST"])
-        for path, make in CHANGES.items()
+        Route(path, _form_endpoint(change, sources, show), methods=["POST"])
+        for path, change in CHANGES.items()
     ]
     routes += [
         Route("/events", partial(_event_stream, sources)),
         Route("/calls.jsonl", partial(_export_audit, sources)),
+        Route("/static/tokens.css", lambda _request: FileResponse(TOKENS)),
     ]
     app = Starlette(routes=[*routes, Mount("/static", StaticFiles(directory=HERE / "static"))])
     return PageGuard(app, sources.keys, port)
@@ -131,12 +143,23 @@ def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
             one if isinstance(one, Markup) or not isinstance(one, str) else escape_value(one)
         ),
     )
-    environment.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
-    environment.globals["form_token"] = keys.form
-    environment.globals["fleet"] = fleet
-    environment.filters["json"] = views.pretty_json
-    environment.filters["query"] = urlencode
-    environment.filters["told"] = lambda question: paragraphs(question.text)
+    texts = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
+    drawn = tomllib.loads((HERE / "symbols.toml").read_text(encoding="utf-8"))
+    for kind, rows in drawn.items():
+        environment.globals[kind] = {name: Markup(inside) for name, inside in rows.items()}  # noqa: S704 (ours)
+    environment.globals |= {"t": texts, "form_token": keys.form, "fleet": fleet}
+    environment.globals |= {"icons": has_icons(), "zone": time.strftime("%Z")}
+    environment.filters |= {
+        "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
+        "query": urlencode,
+        "number": lambda value: f"{value:,.0f}",
+        "clock": lambda at: f"{at:%H:%M}",
+        "moment": lambda at: f"{at.astimezone():%Y-%m-%d %H:%M:%S}",
+        "local": lambda text: f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}",
+        "day": lambda day: day_words(day, texts["days"]),
+        "of_epoch": lambda seconds: datetime.fromtimestamp(seconds).astimezone(),
+        "clock_of": lambda seconds: time.strftime("%H:%M", time.localtime(seconds)),
+    }
     return environment
 
 
@@ -148,37 +171,52 @@ def escape_value(value: object) -> object:
 
 
 def _render_page(
-    environment: Environment, name: str, values: Mapping[str, Any], status: int = 200
+    environment: Environment,
+    request: Request,
+    state: Path,
+    name: str,
+    values: Mapping[str, Any],
+    status: int = 200,
 ) -> Response:
-    return HTMLResponse(environment.get_template(f"{name}.html").render(values, here=name), status)
+    """Return a view: what it shows, and what every view needs of the request and the state."""
+    known = {
+        "said": request.query_params.get("said", ""),
+        "part_only": "part" in request.query_params,
+        "paused": paused_since(state),
+        "stamp": _state_stamp(state),
+    }
+    template = environment.get_template(f"{name}.html")
+    return HTMLResponse(template.render({**known, **values, "here": name}), status)
 
 
 def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
     async def answer_view(request: Request) -> Response:
+        shown = partial(show, request, sources.state)
         try:
-            return await run_in_threadpool(make, sources, request, show)
+            return await run_in_threadpool(make, sources, request, shown)
         except IacError as error:
-            return show("fault", {"says": str(error)}, 404)
+            return shown("fault", {"says": str(error)}, 404)
 
     return answer_view
 
 
 def _form_endpoint(change: Change, sources: PageSources, show: Show) -> Callable[[Request], Any]:
     async def answer_form(request: Request) -> Response:
+        shown = partial(show, request, sources.state)
         body = b""
         async for part in request.stream():
             body += part
             if len(body) > MOST:
-                return show("fault", {"says": "too_large"}, 413)
+                return shown("fault", {"says": "too_large"}, 413)
         rows = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
         # A browser ends the lines of a text as the mail of old did.
         fields = {name: value.replace("\r\n", "\n") for name, value in rows}
         if not _is_same_secret(fields.get("form", ""), sources.keys.form):
-            return show("fault", {"says": "other_form"}, 403)
+            return shown("fault", {"says": "other_form"}, 403)
         try:
-            return await run_in_threadpool(change, sources, request, show, fields)
+            return await run_in_threadpool(change, sources, request, shown, fields)
         except IacError as error:
-            return show("fault", {"says": str(error)}, 400)
+            return shown("fault", {"says": str(error)}, 400)
 
     return answer_form
 
@@ -198,7 +236,7 @@ async def _event_stream(sources: PageSources, request: Request) -> Response:
     async def watch_changes() -> AsyncIterator[str]:
         sources.keys.watching += 1
         try:
-            before = ""
+            before = request.query_params.get("since", "")
             while not await request.is_disconnected():
                 after = await run_in_threadpool(_state_stamp, sources.state)
                 yield "data: changed\n\n" if after != before else ": still here\n\n"
@@ -211,9 +249,11 @@ async def _event_stream(sources: PageSources, request: Request) -> Response:
 
 
 def _state_stamp(state: Path) -> str:
+    """Return a digest that changes with what the views show."""
     parts = [one.id for one in read_waiting_questions(state)]
-    for path in (*state.glob("servers/*.json"), state / "audit.db-wal"):
+    changed = (*state.glob("servers/*.json"), state / "audit.db-wal", pause_path(state))
+    for path in changed:
         with contextlib.suppress(OSError):
             status = path.stat()
             parts.append(f"{path.name} {status.st_mtime_ns} {status.st_size}")
-    return " ".join(parts)
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()

@@ -277,16 +277,19 @@ cli.add_command(run)
 
 @cli.command()
 @click.option("-o", "--output", type=ANY_FILE, help="The scenario to write.  [default: NAME.toml]")
+@click.option("--call", is_flag=True, help="Call all tools but those that say they destroy.")
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED)
-def new(output: Path | None, server: tuple[str, ...]) -> None:
+def new(output: Path | None, call: bool, server: tuple[str, ...]) -> None:
     """Write a first scenario for SERVER, a command or a URL, from its list of tools.
 
-    Write options of that command after `--`. No tool is called.
+    Write options of that command after `--`. Tools that say that they only read are called once:
+    where the arguments are an error, the scenario expects it.
     """
     output = output or Path(f"{parse_server(server)[0]}.toml")
     if output.exists():
         raise click.UsageError(f"{output} already exists; name another file with -o.")
-    output.write_text(anyio.run(first_scenario, server, output), encoding="utf-8")
+    text = anyio.run(partial(first_scenario, calls=call), server, output)
+    output.write_text(text, encoding="utf-8")
     click.echo(f"{output} is written. Run it with: iac-scenario run {output}")
 
 

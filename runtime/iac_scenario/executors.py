@@ -335,6 +335,12 @@ class DisabledExecutor:
         return CallResult((), executed=False)
 
 
+_PROBES: Final = {
+    "Bash": {"command": "true"}, "Grep": {"pattern": "x"}, "Glob": {"pattern": "x"},
+}  # fmt: skip
+"""Calls of the tools that need a program, which show whether it is there."""
+
+
 class SandboxExecutor:
     """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
 
@@ -351,6 +357,7 @@ class SandboxExecutor:
         self._hidden = hidden
         self._bash = bash
         self._bash_timeout = bash_timeout
+        self._missing: dict[str, str] = {}
 
     def is_read_only(self, call: ToolCall) -> bool:
         """Readers, and lines of commands that only read and are redirected nowhere."""
@@ -381,6 +388,15 @@ class SandboxExecutor:
             return unfit_result(str(error))
         except CallError as error:
             return error_result(str(error))
+
+    async def missing_program(self, call: ToolCall) -> str:
+        """Return why no call of a tool can run on this machine, or nothing."""
+        if call.tool not in _PROBES:
+            return ""
+        if call.tool not in self._missing:
+            outcome = await self.run(replace(call, input=_PROBES[call.tool]))
+            self._missing[call.tool] = outcome.text if outcome.is_error else ""
+        return self._missing[call.tool]
 
     def _run_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):

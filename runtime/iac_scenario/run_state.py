@@ -24,14 +24,16 @@ from iac_scenario.conversation import (
     describe_failure,
     failure_text,
 )
-from iac_scenario.executors import DisabledExecutor, MockExecutor, ToolExecutor
+from iac_scenario.executors import DisabledExecutor, ToolExecutor
 from iac_scenario.matching import replace_variables
 from iac_scenario.model import (
+    Mode,
     ScenarioScript,
     ScriptedReply,
     StdioServer,
     ToolCall,
     ToolSetting,
+    is_scripted_call,
     reply_chain,
 )
 from iac_scenario.permissions import PermissionRequest, decide_permission
@@ -75,6 +77,7 @@ class RunState:
     """All that a run needs while it goes on."""
 
     scenario: ScenarioScript
+    mode: Mode | None
     clock: SessionClock
     timeouts: Mapping[str, int]
     places: dict[str, Any]
@@ -114,7 +117,7 @@ class RunState:
             for reply in reply_chain(step.reply):
                 async for event in self._play_reply(reply, number, position):
                     yield event
-                real += [call for call in reply.calls if not self._is_scripted(call)]
+                real += [call for call in reply.calls if not self.is_scripted(call)]
                 position += len(reply.calls)
             for violation in self.verdict.unchecked_calls(step.line, real, step.reply):
                 yield violation
@@ -148,21 +151,15 @@ class RunState:
             yield ResultEvent(key, call.tool, outcome, tuple(missed), checked)
             if outcome.note:
                 yield NoteEvent(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
-            scripted = self._is_scripted(call)
+            scripted = self.is_scripted(call)
             errors = [*self.verdict.check_result(written, outcome, scripted=scripted)]
             # An error that comes of a fault is the fault's; it is told once.
             for event in [*self.protocol_violations()] or errors:
                 yield event
 
-    def _is_scripted(self, call: ToolCall) -> bool:
+    def is_scripted(self, call: ToolCall) -> bool:
         """Whether the file itself says what the call answers."""
-        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
-        executor = self.executor_of(call)
-        if isinstance(executor, DisabledExecutor) or call.failure is not None:
-            return True
-        if setting.answers_calls:
-            return True
-        return isinstance(executor, MockExecutor) and call.is_answered
+        return is_scripted_call(call, self.scenario, self.mode)
 
     async def _run_with_hooks(self, call: ToolCall, key: str) -> CallResult:
         executor = self.executor_of(call)
@@ -174,7 +171,7 @@ class RunState:
             call = replace(call, input=before.input)
         if before.decision == "block" or before.stops:
             outcome = replace(error_result(before.reason), denied=True)
-        elif (refusal := await self._refusal_result(call, executor, before.decision)) is not None:
+        elif (refusal := await self.refusal_result(call, executor, before.decision)) is not None:
             # What the client takes for an unfit call is none of its denials.
             outcome = replace(refusal, denied=not refusal.text.startswith("<tool_use_error>"))
         else:
@@ -200,7 +197,7 @@ class RunState:
             return error_result(failure_text(call.failure))
         return file_result(setting) if setting.answers_calls else await executor.run(call)
 
-    async def _refusal_result(
+    async def refusal_result(
         self, call: ToolCall, executor: ToolExecutor, hooked: str
     ) -> CallResult | None:
         """Return what stands in a call's way; `hooked` is what the hooks before it said."""

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
@@ -386,6 +387,9 @@ def test_the_page_shows_all_macs_and_searches_their_calls(
     text = read(page, "/fleet")
     assert ">studio</a>" in text
     assert text.count("notes_count") == 3
+    assert re.search(r">studio</a>.*?>Healthy</span>", text, re.DOTALL)
+    today = datetime.now(UTC).date().isoformat()
+    assert f"<title>{today} SAFE: 3</title>" in text
     assert HOSTILE not in text
     assert "&lt;script&gt;" in text
     assert "notes_count" not in read(page, "/fleet?app=com.apple.mail")

@@ -7,11 +7,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -19,9 +20,10 @@ from opened_page import HOSTILE, OpenPage, environment, write_calls
 from starlette.testclient import TestClient
 
 from iac_base.files import open_state
-from iac_page import views
+from iac_page import answers, calls, permissions
 from iac_page.answers import PageSources
 from iac_page.guard import COOKIE, PageKeys
+from iac_page.marks import AppMarks
 from iac_page.server import make_app
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.audit.store import FILE
@@ -68,16 +70,16 @@ def test_nobody_is_let_in_without_the_one_time_address(
     opened: Callable[[Path], OpenPage], data: Path
 ) -> None:
     page = opened(data)
-    for path in ("/", "/now", "/calls", "/rules", "/calls.jsonl", "/events", "/static/page.js"):
+    for path in ("/", "/now", "/history", "/rules", "/calls.jsonl", "/events", "/static/page.js"):
         assert ask(page, path)[0] == 401, path
     assert ask(page, "/enter?token=guess")[0] == 401
     assert ask(page, "/enter")[0] == 401
     cookie = enter(page)
-    assert ask(page, "/calls", cookie=cookie)[0] == 200
+    assert ask(page, "/history", cookie=cookie)[0] == 200
     # It works once.
     assert ask(page, page.address.removeprefix(page.base))[0] == 401
-    assert ask(page, "/calls", cookie=f"{cookie}x")[0] == 401
-    assert ask(page, "/calls", cookie="iac_page=")[0] == 401
+    assert ask(page, "/history", cookie=f"{cookie}x")[0] == 401
+    assert ask(page, "/history", cookie="iac_page=")[0] == 401
 
 
 @pytest.mark.parametrize("headers", [
@@ -88,7 +90,7 @@ def test_nobody_is_let_in_without_the_one_time_address(
 def test_other_names_and_other_sites_are_refused(
     page: OpenPage, cookie: str, headers: dict[str, str]
 ) -> None:
-    for path in ("/now", "/calls"):
+    for path in ("/now", "/history"):
         assert ask(page, path, cookie=cookie, **headers)[0] == 403
     assert ask(page, "/now", "POST", "answer=x", cookie=cookie, **headers)[0] == 403
 
@@ -108,7 +110,7 @@ def test_a_change_needs_the_token_of_its_form(page: OpenPage, cookie: str) -> No
 
 
 def test_every_answer_forbids_what_is_not_the_page_s_own(page: OpenPage, cookie: str) -> None:
-    for path in ("/now", "/apps", "/calls", "/nothing", "/static/page.css"):
+    for path in ("/now", "/apps", "/history", "/nothing", "/static/page.css"):
         _, headers, text = ask(page, path, cookie=cookie)
         assert headers["content-security-policy"].startswith("default-src 'none'; ")
         assert "unsafe" not in headers["content-security-policy"]
@@ -146,18 +148,25 @@ def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> N
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     write_calls(state, 230)
-    view = views.calls_view(state, {})
-    assert sum(bar.calls for bar in view["days"]) == 231
-    assert {bar.label: bar.calls for bar in view["by_app"]}["com.apple.notes"] == 230
-    lanes = view["lanes"]
-    assert sum(map(len, lanes.values())) == len(view["calls"])
-    seen = [one.seq for one in view["calls"]]
+    with closing(build_gate(GateOptions(simulate=""))) as gate:
+        assert gate.catalogue is not None
+        marks = AppMarks(gate.catalogue)
+
+    def look(asked: Mapping[str, object]) -> tuple[dict[str, Any], list[int]]:
+        view = calls.history_view(state, {k: str(v) for k, v in asked.items()}, marks, ())
+        rows = [one for day in view["days"] for run in day.runs for one in run.calls]
+        return view, [one.entry.seq for one in rows]
+
+    view, seen = look({})
+    charts = calls.charts_view(state, marks)
+    assert sum(bar.calls for bar in charts["bars"]) == charts["total"] == 231
+    assert {mark.name: bar.calls for mark, bar in charts["most"]}["Notes"] == 230
+    assert sum(len(lane.marks) for lane in view["lanes"]) == len(seen)
     while view["older"]:
-        view = views.calls_view(state, {key: str(value) for key, value in view["older"].items()})
-        seen += [one.seq for one in view["calls"]]
+        view, more = look(view["older"])
+        seen += more
     assert len(seen) == len(set(seen)) == 231
-    (denied,) = views.calls_view(state, {"decision": "deny"})["calls"]
-    assert denied.seq == seen[0]
+    assert look({"decision": "deny"})[1] == seen[:1]
 
 
 @pytest.mark.slow
@@ -199,7 +208,7 @@ def test_every_text_of_a_view_is_in_one_place() -> None:
                 value or "" for name, value in attrs if name in ("aria-label", "placeholder")
             )
 
-    for path in (Path(views.__file__).parent / "templates").glob("*.html"):
+    for path in (Path(answers.__file__).parent / "templates").glob("*.html"):
         words = Words()
         words.feed(re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text(), flags=re.DOTALL))
         assert set(re.findall("[A-Za-z]+", words.said)) <= {"IAC", "ms"}, path
@@ -214,10 +223,10 @@ def test_a_rule_fits_past_calls_of_recipes_too(
         assert isinstance(done, CompletedCall)
         state = tmp_path / "state"
         for tool, fits in (("notes_make_note", 1), ("notes_make*", 1), ("notes_make", 0)):
-            draft = views.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
+            draft = permissions.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
             assert (draft.wrong, len(draft.calls)) == ("", fits)
-        (entry,) = draft.calls or views.recent_calls(state)
-        assert views.rule_from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
+        (entry,) = draft.calls or permissions.recent_calls(state)
+        assert permissions.rule_from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
 
 
 def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,13 +238,13 @@ def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     (inside / "Info.plist").write_bytes(plistlib.dumps(facts))
     (inside / "Resources" / "Notes.sdef").write_text("<dictionary/>")
     looked = partial(check_freshness, folders=[str(tmp_path)])
-    monkeypatch.setattr("iac_page.views.check_freshness", looked)
+    monkeypatch.setattr("iac_page.updates.check_freshness", looked)
     keys = PageKeys()
     with closing(build_gate(GateOptions(simulate=""))) as gate:
         app = make_app(PageSources(open_state(), gate, lambda: gate, keys), 80)
         client = TestClient(app, "http://127.0.0.1:80", cookies={COOKIE: keys.session})
         text = client.get("/changes", headers={"host": "127.0.0.1:80"}).text
-    assert '<a href="/changes?compare=1&amp;app=com.apple.Notes">Notes</a>' in text
+    assert 'href="/changes?compare=1&amp;app=com.apple.Notes"' in text
     assert "→ 9.1&lt;script" in text
 
 
@@ -247,5 +256,5 @@ def test_what_is_left_of_a_task_is_shown(
     board = StatusFile("search", 1, {}, tasks=lambda: [{**row, "until": "2999-01-01 10:00:00"}])
     shown = ask(page, "/now?part", cookie=cookie)[2]
     board.close()
-    said = "has 3 of 20 changes left until 2999-01-01 10:00:00: mark in {inbox}."
-    assert f"&lt;b&gt;Claude: A task that you approved {said}" in shown
+    said = "3 of 20 changes left until 2999-01-01 10:00:00: mark in {inbox}."
+    assert f"&lt;b&gt;Claude: {said}" in shown

@@ -1,6 +1,7 @@
 """The page as a person sees it, in a real Chromium."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,9 @@ from mcp.client.stdio import stdio_client
 from mcp_types import ElicitResult
 from opened_page import HOSTILE, OpenPage, environment
 
-VIEWS = ("/now", "/apps", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
-         "/why/notes/notes_make_note",
-         "/calls", "/chain", "/changes", "/rules", "/tools/nothing")  # fmt: skip
+VIEWS = ("/now", "/permissions", "/apps/notes", "/tools/notes_make_note", "/search?q=unread mail",
+         "/why/notes/notes_make_note", "/rules?action=deny&app=com.apple.Notes", "/undo?call=7",
+         "/history", "/chain", "/changes", "/rules", "/tools/nothing")  # fmt: skip
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def running(work: Callable[[], object]) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_views_have_no_fault_that_axe_finds(tab: Any, page: OpenPage, axe: str) -> None:
-    for path in (*VIEWS, "/calls/41"):
+    for path in (*VIEWS, "/history/41"):
         tab.goto(f"{page.base}{path}")
         tab.evaluate(axe)
         # The themes differ in colours alone.
@@ -46,63 +47,73 @@ def test_views_have_no_fault_that_axe_finds(tab: Any, page: OpenPage, axe: str) 
 
 
 def test_what_apps_and_clients_say_is_shown_and_never_run(tab: Any, page: OpenPage) -> None:
-    tab.goto(f"{page.base}/calls")
-    link = tab.locator("a", has_text="<script>").first
+    tab.goto(f"{page.base}/history")
+    link = tab.locator("main a", has_text="<script>").first
     assert "\\u202e" in link.inner_text()
     link.click()
     body = tab.inner_text("main")
-    assert body.count("<script>alert(1)</script>") >= 8
+    assert body.casefold().count("<script>alert(1)</script>") >= 8
     assert "\u202e" not in body
     tab.goto(f"{page.base}/search?q={HOSTILE}")
     assert tab.input_value("#q").startswith("<script>")
 
 
 def test_a_call_is_found_by_filters_and_read_with_its_story(tab: Any, page: OpenPage) -> None:
-    tab.goto(f"{page.base}/calls")
-    assert tab.locator("tbody tr").count() == 21
-    tab.fill("#text", "line 7")
-    tab.click("text=Filter >> nth=-1")
-    assert tab.locator("tbody tr").count() == 1
-    tab.click("tbody >> text=notes_count")
+    tab.goto(f"{page.base}/history")
+    assert tab.locator("li.call").count() == 21
+    tab.fill("#q", "line 7")
+    tab.press("#q", "Enter")
+    assert tab.locator("li.call").count() == 1
+    tab.click("li.call >> text=Count")
     assert "line 7" in tab.inner_text("main")
     tab.click("text=Make a rule from this call")
     assert 'tool = "notes_count"' in tab.input_value("#rule")
+    # Words that are nearly right, an app by its name, and a day.
+    tab.goto(f"{page.base}/history?q=tesster conut")
+    assert "These are close." in tab.inner_text("main")
+    assert tab.locator("li.call").count() == 20
+    tab.goto(f"{page.base}/history?q=Notes today")
+    assert tab.locator("li.call").count() == 20
+    tab.goto(f"{page.base}/history?q=notes yesterday")
+    assert tab.locator("li.call").count() == 0
 
 
 def test_a_tool_is_tried_dry_then_simulated_then_with_a_question(tab: Any, page: OpenPage) -> None:
-    tab.goto(f"{page.base}/apps")
+    tab.goto(f"{page.base}/permissions")
     tab.fill("#filter", "not")
-    assert tab.locator("#tiles > li:visible").all_inner_texts()[0].splitlines()[1] == "Notes"
+    assert tab.locator("#tiles > li:visible .name").all_inner_texts() == ["Notes"]
     tab.click("#tiles a >> text=Notes")
     tab.click("text=notes_make_note")
     tab.fill("#arguments", '{"name": "From the page"}')
     tab.click("text=Show what would be sent")
-    assert "From the page" in tab.inner_text("[role=status] pre")
+    assert "From the page" in tab.inner_text(".answer pre")
     tab.click("text=Show what your policy decides")
-    assert "requires approval" in tab.inner_text("[role=status]")
+    assert "Requires approval" in tab.inner_text(".answer")
     tab.click("text=Run on a simulated app")
-    assert "From the page" in tab.inner_text("[role=status] .said")
+    assert "From the page" in tab.inner_text(".answer .says >> nth=0")
     tab.click("button:text('Allow once')")
-    assert "notes.byId" in tab.inner_text("[role=status] pre >> nth=0")
+    assert "notes.byId" in tab.inner_text(".answer pre >> nth=0")
     tab.fill("#arguments", '{"name": ')
     tab.click("text=Show what would be sent")
-    assert "The arguments are not valid JSON" in tab.inner_text("[role=status]")
+    assert "The arguments are not valid JSON" in tab.inner_text(".answer")
 
 
 def test_a_rule_is_tried_before_it_is_saved_and_comments_stay(tab: Any, page: OpenPage) -> None:
     policy = page.data / "policy.toml"
     policy.write_text('# Mine.\npreset = "cautious"\n')
     tab.goto(f"{page.base}/rules")
-    tab.fill("#rule", '[[deny]]\ntool = "notes_count"')
-    tab.click("button:text('Preview')")
-    assert tab.locator("[role=status] li").count() == 20
+    tab.fill("#tool", "notes_count")
+    tab.click("button:text('Preview') >> nth=0")
+    assert tab.locator("section[role=status] li").count() == 20
+    assert 'tool = "notes_count"' in tab.input_value("#rule")
     assert policy.read_text() == '# Mine.\npreset = "cautious"\n'
     tab.click("button:text('Save')")
     tab.wait_for_selector("text=The rule is saved.")
     assert policy.read_text() == (
         '# Mine.\npreset = "cautious"\n\n[[deny]]\ntool = "notes_count"\n'
     )
-    assert tab.locator("tbody tr").inner_text().split("\t")[-1] == "20"
+    assert "20 calls in 30 days" in tab.inner_text("li.call")
+    tab.click("summary")
     tab.fill("#rule", "[[deny]]\ntol = 5")
     tab.click("button:text('Save')")
     assert "tol" in tab.inner_text(".wrong")
@@ -115,23 +126,23 @@ def test_the_keyboard_alone_reaches_a_call(tab: Any, page: OpenPage) -> None:
     tab.goto(f"{page.base}/now")
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
-    for _ in range(3):
+    for _ in range(5):
         tab.keyboard.press("Tab")
     tab.keyboard.press("Enter")
-    tab.wait_for_url("**/calls")
+    tab.wait_for_url("**/history")
     tab.keyboard.press("/")
-    assert tab.evaluate("document.activeElement.id") == "text"
-    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.id") == "find"
     tab.evaluate("document.activeElement.blur()")
     for _ in range(2):
         tab.keyboard.press("j")
     tab.keyboard.press("Enter")
-    tab.wait_for_url("**/calls/*")
+    tab.wait_for_url("**/history/*")
 
 
 # Notes what gets the focus, and whether that shows; returns how many things can be used.
 WALK = """() => {
-    const used = "a[href], button, input:not([type=hidden]), select, textarea, [tabindex='0']";
+    const used = "a[href], button, input:not([type=hidden]), select, textarea, summary," +
+        " [tabindex='0']";
     window.usable = [...document.querySelectorAll(used)].filter((one) => one.checkVisibility());
     window.walked = [];
     document.addEventListener("focusin", ({ target }) => {
@@ -149,6 +160,8 @@ MISSED = """() => usable.filter((one) => walked.filter(([other]) => one === othe
 def test_the_keyboard_alone_walks_every_view(tab: Any, page: OpenPage, path: str) -> None:
     """All that can be used is reached once and shows that it is; nothing holds the focus."""
     tab.goto(f"{page.base}{path}")
+    # The charts come by themselves.
+    tab.wait_for_function("!document.querySelector('[data-later] noscript')")
     for _ in range(tab.evaluate(WALK)):
         tab.keyboard.press("Tab")
     assert tab.evaluate(MISSED) == []
@@ -192,17 +205,17 @@ def test_an_update_is_reviewed_and_a_lower_level_is_accepted_by_a_click(
     row = tab.locator("section .even tr", has_text="note.name")
     assert row.inner_text().split("\t") == ["property note.name", "DANGEROUS", "MODIFY"]
     tab.click("button:text('Build')")
-    assert "not every lower level is accepted" in tab.inner_text("[role=status]")
+    assert "not every lower level is accepted" in tab.inner_text("main")
     assert json.loads(lock.read_bytes()) == held
     tab.check("[name='accept notes.note.name']")
     held["terms"]["property notes.folder.name"][1] = ["DANGEROUS"]
     lock.write_text(json.dumps(held))
     tab.click("button:text('Build')")
-    assert "something changed since you looked" in tab.inner_text("[role=status]")
+    assert "something changed since you looked" in tab.inner_text("main")
     for name in ("notes.note.name", "notes.folder.name"):
         tab.check(f"[name='accept {name}']")
     tab.click("button:text('Build')")
-    assert "The tools are built" in tab.inner_text("[role=status]")
+    assert "The tools are built" in tab.inner_text("main")
     after = json.loads(lock.read_bytes())["terms"]
     assert after["property notes.note.name"][1] == ["MODIFY"]
     tab.goto(f"{page.base}/changes?compare=1&app=--help")
@@ -221,7 +234,7 @@ def test_a_question_of_a_real_client_is_answered_on_the_page(
     tab: Any, page: OpenPage, answer: str, client_asks: Any
 ) -> None:
     tab.goto(f"{page.base}/now")
-    assert "No question waits" in tab.inner_text("main")
+    assert "Nothing waits for you." in tab.inner_text("main")
     argv = ["-m", "iac_mcp", "serve", "--simulate", "--expose", "search"]
     program = StdioServerParameters(command=sys.executable, args=argv, env=environment(page.data))
 
@@ -242,12 +255,13 @@ def test_a_question_of_a_real_client_is_answered_on_the_page(
     with running(play):
         # It comes by itself, with the object that it is about.
         tab.wait_for_selector(".question", timeout=30_000)
-        rows = tab.locator(".question tr").all_inner_texts()
-        assert [row.partition(".")[0] for row in rows] == ["1", "2"]
-        assert "Shopping" in rows[1]
+        names = tab.locator(".question .thing .name").all_inner_texts()
+        assert names == ["Gift ideas", "Shopping list"]
+        assert "A book for Ines" in tab.inner_text(".question .thing >> nth=0")
+        assert re.search(r"· [12]:\d\d", tab.inner_text("[data-until]"))
         assert tab.title().startswith("(1) ")
         tab.click(f".question button:text('{answer}')")
         tab.wait_for_selector("text=IAC has your answer.")
     (result,) = said
     assert result.is_error == (answer == "Deny"), result
-    tab.wait_for_selector("text=No question waits for your answer.")
+    tab.wait_for_selector("text=Nothing waits for you.")

@@ -418,7 +418,8 @@ def read_view(uri: str, waiting: "Iterable[Question]") -> dict[str, Any] | None:
 
 def view_document(view: str) -> str:
     """Return a view: one document that runs its own script, and connects to nothing."""
-    style, script = (Path(__file__).with_name(f"views.{kind}").read_text() for kind in _KINDS)
+    tokens, style, script = (Path(__file__).with_name(name).read_text() for name in _LOOK)
+    style = tokens + style
     row, page = VIEWS[view], Path(__file__).with_name("views.html").read_text()
     rest = {"view": view, "title": row["title"], "style": style, "script": script}
     return Template(page).substitute(
@@ -426,7 +427,8 @@ def view_document(view: str) -> str:
     )
 
 
-_KINDS: Final = ("css", "js")
+_LOOK: Final = ("tokens.css", "views.css", "views.js")
+"""The look that a view shares with the page, what it adds, and what it runs."""
 
 
 def _content_hash(text: str) -> str:
