@@ -144,8 +144,8 @@ def distribution(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the site from the pages; a link that leads nowhere ends it. `-- serve` shows it."""
-    session.install("-q", "-e", ".[docs]")
+    """Build the site and its reference; a link that leads nowhere ends it. `-- serve` shows it."""
+    session.install("-q", "-e", ".[dev,docs]")
     if session.posargs == ["serve"]:
         session.run("mkdocs", "serve", "--strict")
     else:
@@ -267,7 +267,7 @@ def _install(session: nox.Session, name: str, npm: "list[str]", pypi: "list[str]
 
 @nox.session
 def reference(session: nox.Session) -> None:
-    """Rewrite docs/reference and the scenario format's page from the code."""
+    """Write .build/reference, to read it here, and the scenario format's page, from the code."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "docs/make_reference.py")
     session.run("python", "docs/make_scenario.py")
