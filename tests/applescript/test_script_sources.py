@@ -17,7 +17,7 @@ from iac_applescript.library import SavedScript, ScriptParameter
 from iac_applescript.running import Confinement, sandbox_profile
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrap_script
-from iac_base.errors import ToolError
+from iac_base.errors import ToolError, pip_install
 from iac_mcp.entry import main
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.workers import run_process
@@ -428,5 +428,5 @@ def test_javascript_is_not_run_unread_where_its_parser_is_missing(
     )
     assert main() != 0
     told = capsys.readouterr().err
-    assert told.endswith("Install it with: pip install 'iac-for-mac[scripts]'\n"), told
+    assert told.endswith(f"Install it with: {pip_install('scripts')}\n"), told
     assert len(told.splitlines()) == 1

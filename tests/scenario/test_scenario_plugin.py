@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from iac_base.errors import pip_install
 from iac_scenario.cli import main
 from iac_scenario.schema import TABLES
 
@@ -87,7 +88,7 @@ def test_what_is_not_installed_is_one_line_with_its_extra(
 ) -> None:  # fmt: skip
     monkeypatch.setattr("importlib.util.find_spec", lambda name, *_: None)
     assert main() == 2
-    told = "Install it with: pip install 'iac-for-mac[scenario]'"
+    told = f"Install it with: {pip_install('scenario')}"
     assert capsys.readouterr().err == f"iac-scenario needs jsonpath, regex. {told}\n"
     result = ran(pytester, "--scenario", str(folder / "passes.toml"))
     result.stderr.fnmatch_lines([f"*--scenario needs jsonpath, regex. {told.replace('[', '[[]')}"])
