@@ -20,10 +20,21 @@ def main() -> None:
             "iac-gen needs %s, which are not installed. Get them with: %s"
             % (", ".join(missing), pip_install("gen"))
         )
+    import click
+
     from iac_gen.cli import cli
 
     try:
-        cli(prog_name="iac-gen")
+        status = cli(prog_name="iac-gen", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"iac-gen: {error.format_message()}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
     except OSError as error:
         # What could not be printed must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from iac_accessibility.model import TEXT_ROLES, Frame, UiNode, takes_typing
 from iac_base.interface import danger_word, meaning_verb
@@ -44,6 +44,9 @@ _RUNNERS: Final = (
 """Identities of interpreters and remote controls."""
 
 _SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
+
+
+Hides = Literal["", "values", "texts"]
 
 
 class ChangeFacts(NamedTuple):
@@ -120,13 +123,13 @@ def shows_secret(node: UiNode) -> bool:
     )
 
 
-def mark_secret(node: UiNode, *names: str, hides: bool = False) -> UiNode:
+def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
     """Return an element without what is not shown of it; every reader ends with this.
 
     Args:
         names: What it is called beside title, label and identifier: its attributes, the text
             beside it.
-        hides: Whether its app shows nothing but secrets.
+        hides: What its app does not show.
     """
     if node.role in TEXT_ROLES or "editable" in node.states:
         called = (node.title, node.label, node.identifier, *names)
@@ -137,8 +140,12 @@ def mark_secret(node: UiNode, *names: str, hides: bool = False) -> UiNode:
         return node._replace(title=REDACTED, value=value)
     if not hides or node.role not in _SHOWN_ROLES:
         return node
-    value = HIDDEN if node.value not in (None, "") else node.value
-    return node._replace(title=node.title and HIDDEN, label=node.label and HIDDEN, value=value)
+    if hides == "texts":
+        node = node._replace(title=node.title and HIDDEN, label=node.label and HIDDEN)
+    # A text that only says something is its title too.
+    if node.value in (None, "") or (hides == "values" and node.role == "static_text"):
+        return node
+    return node._replace(value=HIDDEN)
 
 
 def _names_secret(name: str) -> bool:
@@ -221,9 +228,13 @@ HIDDEN: Final = "[hidden]"
 
 
 @lru_cache(maxsize=4_096)
-def hides_texts(app_id: str) -> bool:
-    """Say whether texts are hidden because of their app: a password manager, or an unknown one."""
+def hidden_in(app_id: str) -> Hides:
+    """Return what is hidden because of an app: of a password manager all that it says, of an
+    unknown one what is filled in.
+    """
     # Needed here only, and not light.
     from iac_runtime.toolkit import is_unreadable_app
 
-    return is_unreadable_app(app_id)
+    if not is_unreadable_app(app_id):
+        return ""
+    return "texts" if app_id else "values"

@@ -188,7 +188,11 @@ def apply_change(
                 session.opened_dialogs.add((app.pid, node.handle))
                 return answer | {"element_state": state}
             after = _read_settled(session, app, change, node, _LEAST)
-    known = state | {"gone": True} if after is None else element_state(after, id=element.id)
+    if after is None:
+        known = state | {"gone": True}
+    else:
+        # Its actions cost a further exchange, and hardly ever change.
+        known = element_state(after._replace(actions=node.actions), element.path, element.id)
     answer["element_state"] = known
     if change.value is not None:
         told_of = _value_outcome(session, change.value, node, after)

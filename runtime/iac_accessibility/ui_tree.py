@@ -20,6 +20,7 @@ from iac_accessibility.element_identity import (
     element_of_branch,
     row_lookup,
 )
+from iac_accessibility.errors import UiError
 from iac_accessibility.model import (
     MENU_ROLES,
     WINDOW_ROLES,
@@ -54,7 +55,6 @@ from iac_accessibility.risk import HIDDEN, holds_secret
 from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
-from iac_base.errors import InvalidParameterError
 from iac_runtime.tool import limits, tool
 
 _WANTED: Final[Mapping[Attribute, Detail]] = {
@@ -92,8 +92,11 @@ def plan_get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     given = call.arguments
     if given.keys() & {"offset", "text"}:
         if not call.path:
-            raise InvalidParameterError(
-                "offset and text need an element.", "Give the id of the list or text as element."
+            raise UiError(
+                "INVALID_PARAMETER",
+                "offset and text need an element.",
+                "Give the id of the list or text as element.",
+                reason="bad_value",
             )
         element = call.resolve_element(session)
         if not element.node.total:

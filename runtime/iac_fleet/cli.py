@@ -393,8 +393,11 @@ def main() -> int:
         return int(cli(prog_name="iac-fleet", standalone_mode=False) or 0)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
-        error.show()
+        click.echo(f"iac-fleet: {error.format_message()}", err=True)
         return error.exit_code
     except click.Abort:
         return 130

@@ -22,7 +22,7 @@ from iac_accessibility.model import (
     UiNode,
     clean_foreign_text,
 )
-from iac_accessibility.risk import hides_texts, mark_secret
+from iac_accessibility.risk import hidden_in, mark_secret
 
 LIVE = frozenset(("visible", "enabled", "showing"))
 APP = UiApp(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app")
@@ -85,7 +85,7 @@ class Memory:
         }
         return mark_secret(
             node._replace(total=node.total or len(node.children), **cleaned),
-            hides=hides_texts(self.running[0].id),
+            hides=hidden_in(self.running[0].id),
         )
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> "Memory":

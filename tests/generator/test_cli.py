@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import sdef
 
+from iac_base.errors import pip_install
 from iac_gen import entry, macos
 from iac_gen.cli import cli, common
 from iac_gen.descriptions import describe_command
@@ -323,7 +324,7 @@ def test_what_is_not_installed_is_named_with_the_way_to_get_it(
         entry.main()
     assert ended.value.code == (
         "iac-gen needs anyascii, black, which are not installed."
-        " Get them with: pip install 'iac-for-mac[gen]'"
+        f" Get them with: {pip_install('gen')}"
     )
 
 

@@ -57,7 +57,7 @@ from iac_accessibility.model import (
     clean_text_part,
     takes_typing,
 )
-from iac_accessibility.risk import hides_texts
+from iac_accessibility.risk import hidden_in
 
 if TYPE_CHECKING:
     # Imported where keys are first given: it needs a library of its own.
@@ -164,10 +164,10 @@ class AtspiBridge:
         if is_screen(app.key):
             return ScreenReader(self.input_devices)
         if not whole:
-            return AtspiReader(self._bus, {}, hides=hides_texts(app.id))
+            return AtspiReader(self._bus, {}, hides=hidden_in(app.id))
         bus: Any = app.key
         items = self._read_cache(bus[0], timeout)
-        return AtspiReader(self._bus, items, hides=hides_texts(app.id))
+        return AtspiReader(self._bus, items, hides=hidden_in(app.id))
 
     def _read_cache(self, bus: str, timeout: float) -> dict[Handle, ElementItem]:
         """Return what a toolkit hands out at once, over a connection that acts do not use.

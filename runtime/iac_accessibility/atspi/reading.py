@@ -51,7 +51,7 @@ from iac_accessibility.model import (
     UiNode,
     clean_foreign_text,
 )
-from iac_accessibility.risk import mark_secret, needs_neighbours, text_beside
+from iac_accessibility.risk import Hides, mark_secret, needs_neighbours, text_beside
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -89,11 +89,11 @@ class AtspiReader:
 
     Args:
         items: Those that are known from a snapshot.
-        hides: Whether texts of the app are not shown.
+        hides: What of the app is not shown.
     """
 
     def __init__(
-        self, pool: ConnectionPool, items: Mapping[Handle, ElementItem], *, hides: bool = False
+        self, pool: ConnectionPool, items: Mapping[Handle, ElementItem], *, hides: Hides = ""
     ) -> None:
         self._pool = pool
         self._items = items

@@ -46,7 +46,7 @@ from iac_accessibility.model import (
     clean_text_part,
     role_name,
 )
-from iac_accessibility.risk import hides_texts
+from iac_accessibility.risk import hidden_in
 
 _DEFAULT_SECONDS: Final = 1.0
 _MAX_DEPTH: Final = 200
@@ -128,7 +128,7 @@ class MacBridge:
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
-        return MacReader(hides=hides_texts(app.id))
+        return MacReader(hides=hidden_in(app.id))
 
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""

@@ -31,7 +31,7 @@ from iac_accessibility.model import (
     role_name,
     takes_typing,
 )
-from iac_accessibility.risk import mark_secret, needs_neighbours, text_beside
+from iac_accessibility.risk import Hides, mark_secret, needs_neighbours, text_beside
 
 CHILD_LIMIT: Final = 2_000
 
@@ -78,7 +78,7 @@ _APPLICATION: Final = "application"
 class MacReader:
     """Reads elements one by one, each within what is left of the time."""
 
-    def __init__(self, *, hides: bool = False) -> None:
+    def __init__(self, *, hides: Hides = "") -> None:
         self._hides = hides
 
     @in_autorelease_pool

@@ -291,8 +291,12 @@ def decisions(revoke: str | None) -> int:
         if revoke != "all" and not revoke.isdecimal():
             raise click.UsageError("--revoke needs the number of a decision, or all.")
         count = forget(store, None if revoke == "all" else int(revoke))
+        if not count and revoke != "all":
+            raise click.UsageError(
+                f"There is no decision {revoke}. iac-mcp policy decisions lists them."
+            )
         click.echo(f"Revoked: {count}.")
-        return 0 if count or revoke == "all" else 1
+        return 0
     rows = list_approvals(store)
     current = _current_digests()
     for row in rows:
