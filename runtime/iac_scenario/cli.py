@@ -40,9 +40,11 @@ from iac_scenario.model import (
 )
 from iac_scenario.output import (
     FORMATS,
+    OUTPUT_FORMATS,
     RunRecorder,
     failure_lines,
     github_annotations,
+    parts_format,
     write_report,
 )
 from iac_scenario.player import PlaySettings, inspect_scenario, play_scenario
@@ -134,7 +136,13 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--watch", is_flag=True, help="Run again whenever a file of the scenario changes.")
 @click.option(
-    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+    "--output-format", "form", type=click.Choice(OUTPUT_FORMATS), default="text", show_default=True
+)
+@click.option(
+    "--include-partial-messages",
+    "partial_messages",
+    is_flag=True,
+    help="Print each message in parts too (stream-json only).",
 )
 @_timeout_options
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
@@ -142,6 +150,8 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
     if options.pop("watch"):
         _watch_files(file, options["mcp_config"])
     reports = options.pop("reports")
+    if options.pop("partial_messages"):
+        form = parts_format(form)
     scenario = load_with_warnings(file).scenario
     chosen, resumed = options.pop("session_id"), options.pop("resume")
     if continued:

@@ -94,6 +94,12 @@ def test_whoever_installs_it_gets_this_package_and_no_stranger() -> None:
     assert found >= 6
 
 
+def test_no_page_installs_from_an_index() -> None:
+    index = re.compile(rf"(?:install|add|uvx|run)(?: -[\w-]+)* ['\"]?{DISTRIBUTION}")
+    found = {page.name: index.findall(page.read_text(encoding="utf-8")) for page in pages()}
+    assert {name: rows for name, rows in found.items() if rows and name != "CHANGELOG.md"} == {}
+
+
 def test_ci_runs_what_a_newcomer_is_told_to_run() -> None:
     readme = (ROOT / "README.md").read_text()
     told = re.search(r"^git clone .+ iac && cd iac && (.+)\n(.+)\n", readme, re.MULTILINE)
