@@ -179,6 +179,17 @@ def mac(session: nox.Session) -> None:
 
 
 @nox.session
+def oracle(session: nox.Session) -> None:
+    """Play the sessions of the oracle through Claude Code itself; `-- --write` records it."""
+    session.install("-q", "-e", ".[dev]")
+    folder = Path(session.create_tmp()) / "client"
+    install = ("npm", "install", "--silent", "--prefix", str(folder), "@anthropic-ai/claude-code")
+    session.run(*install, external=True)
+    programs = sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
+    session.run("python", "tests/scenario/oracle/oracle.py", str(programs[0]), *session.posargs)
+
+
+@nox.session
 def stress(session: nox.Session) -> None:
     """Run the property tests with 2,000 examples each, and the tests that take minutes."""
     session.install("-q", "-e", ".[dev]")
