@@ -85,6 +85,7 @@ def _signed_text(content: str) -> bytes:
 
 _CREATE: Final = "CREATE ROLE {} LOGIN PASSWORD {}"
 _ALTER: Final = "ALTER ROLE {} LOGIN PASSWORD {}"
+_CLOSE: Final = "ALTER ROLE {} NOLOGIN"
 _CHANGE: Final = "ALTER ROLE {} PASSWORD {}"
 """What a role may do to itself."""
 
@@ -178,7 +179,7 @@ def revoke_mac(owner: psycopg.Connection[Any], team: str, host: str) -> None:
         )
         for (role,) in found:
             owner.execute("DELETE FROM enrolments WHERE role = %s AND used IS NULL", (role,))
-            owner.execute(sql.SQL("ALTER ROLE {} NOLOGIN").format(sql.Identifier(role)))
+            owner.execute(sql.SQL(_CLOSE).format(sql.Identifier(role)))
 
 
 class AutomationGrant(NamedTuple):
