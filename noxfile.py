@@ -110,9 +110,42 @@ def drift(session: nox.Session) -> None:
 
 
 @nox.session
+def distribution(session: nox.Session) -> None:
+    """Write what clients and indexes read of IAC, and have the clients' own programs check it.
+
+    `-- --check` writes nothing and fails when anything differs.
+    """
+    session.install("-q", "-e", ".[gen]", "hatchling>=1.26,<2", "skillsaw==0.22.0")
+    program, plugin = "distribution/make_distribution.py", "distribution/plugin"
+    session.run("python", program, *session.posargs)
+    folder = session.create_tmp()
+    session.run("hatchling", "build", "-t", "wheel", "-d", folder, silent=True)
+    session.run("python", program, "--release", "example/iac", "--output", folder)
+    for checked in (plugin, f"{folder}/server.json"):
+        session.run("skillsaw", "lint", checked)
+    if not shutil.which("npm"):
+        return
+    packages = ("@anthropic-ai/mcpb@2.1.2", "@anthropic-ai/claude-code", "@google/gemini-cli")
+    session.run(
+        "npm", "install", "--no-audit", "--no-fund", "--prefix", folder, *packages, external=True
+    )
+    programs = Path(folder, "node_modules", ".bin")
+    unpacked = Path(folder, "unpacked")
+    shutil.unpack_archive(Path(folder, "iac.mcpb"), unpacked, "zip")
+    for command in (
+        ("mcpb", "validate", str(unpacked / "manifest.json")),
+        ("mcpb", "pack", str(unpacked), str(Path(folder, "packed.mcpb"))),
+        ("claude", "plugin", "validate", "."),
+        ("claude", "plugin", "validate", plugin),
+        ("gemini", "extensions", "validate", plugin),
+    ):
+        session.run(str(programs / command[0]), *command[1:], external=True)
+
+
+@nox.session
 def site(session: nox.Session) -> None:
-    """Build the site from the pages; a link that leads nowhere ends it. `-- serve` shows it."""
-    session.install("-q", "-e", ".[docs]")
+    """Build the site and its reference; a link that leads nowhere ends it. `-- serve` shows it."""
+    session.install("-q", "-e", ".[dev,docs]")
     if session.posargs == ["serve"]:
         session.run("mkdocs", "serve", "--strict")
     else:
@@ -143,6 +176,17 @@ def mac(session: nox.Session) -> None:
     session.run("python", "tests/mac/evidence.py", *session.posargs)
     if "--stand-in" not in session.posargs:
         session.run("python", "docs/make_mac.py")
+
+
+@nox.session
+def oracle(session: nox.Session) -> None:
+    """Play the sessions of the oracle through Claude Code itself; `-- --write` records it."""
+    session.install("-q", "-e", ".[dev]")
+    folder = Path(session.create_tmp()) / "client"
+    install = ("npm", "install", "--silent", "--prefix", str(folder), "@anthropic-ai/claude-code")
+    session.run(*install, external=True)
+    programs = sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
+    session.run("python", "tests/scenario/oracle/oracle.py", str(programs[0]), *session.posargs)
 
 
 @nox.session
@@ -223,7 +267,7 @@ def _install(session: nox.Session, name: str, npm: "list[str]", pypi: "list[str]
 
 @nox.session
 def reference(session: nox.Session) -> None:
-    """Rewrite docs/reference and the scenario format's page from the code."""
+    """Write .build/reference, to read it here, and the scenario format's page, from the code."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "docs/make_reference.py")
     session.run("python", "docs/make_scenario.py")

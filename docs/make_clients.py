@@ -59,7 +59,7 @@ def _page(client: Client, told: Mapping[str, Any], prompt: str) -> str:
         " The first time, IAC keeps a copy of the file. To paste the entry yourself, print it with"
         f" `iac-mcp install {client.key} --print`.",
         "## How an approval looks",
-        f'{_ASKS[told["asks"]].format(name=client.name)} You choose "Allow once", "Always allow"'
+        f'{_ASKS[client.asks].format(name=client.name)} You choose "Allow once", "Always allow"'
         " (if the prompt offers it), or you decline.",
         f"```{prompt}",
         'Before IAC asks, the client itself may ask "allow this tool?". IAC does not count that'

@@ -521,7 +521,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     params={
         "url": Param("", "----", "text"),
     },
-    example={"url": "notes://showNote?identifier=1"},
+    example={"url": "https://www.icloud.com/notes/0a1b2c3d"},
 )
 def open_note_location(url: str) -> None:
     """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.

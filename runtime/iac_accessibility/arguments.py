@@ -17,13 +17,12 @@ from iac_base.errors import Cancellation, quote_text
 from iac_runtime.tool import limits
 from iac_runtime.toolkit import Call, Tool
 
-AppName = Annotated[str | int, "The running app: its name, bundle id or process id."]
+AppName = Annotated[str | int, "Name, bundle id or process id."]
 ElementName = Annotated[
     str,
-    "The element: its id from a result, such as e12, or its path, such as"
-    " window[0]/toolbar[0]/button[@title='Close'].",
+    "Its id from a result, such as e12, or its path: window[0]/button[@title='Close'].",
 ]
-Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "Most seconds for the call."]
+Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "In seconds."]
 FewItems = Annotated[int, limits(minimum=1, maximum=200)]
 TokenLimit = Annotated[int, limits(minimum=200, maximum=25_000)]
 ElementValue = Annotated[
@@ -34,11 +33,11 @@ TitlePart = Annotated[str, "Part of the title; case does not matter."]
 ValuePart = Annotated[str, "Part of the value; case does not matter."]
 WholeIdentifier = Annotated[str, "The whole identifier."]
 ChangedLines = Annotated[
-    list[str], "What differs from the last get_ui_tree: + is new, ~ has changed, - is gone."
+    list[str], "Since the last get_ui_tree: + is new, ~ has changed, - is gone."
 ]
-RateLimitWarning = Annotated[
-    str, "Present if calls come so fast that IAC will refuse further ones."
-]
+RateLimitWarning = Annotated[str, "Calls come so fast that IAC will refuse further ones."]
+ElementState = Annotated[dict[str, Any], "As find_element lists it."]
+"""An `ElementFacts`, whose schema stands once in the list of tools."""
 
 
 class ScreenPoint(TypedDict):
@@ -79,6 +78,8 @@ class ElementFacts(TypedDict):
     position: NotRequired[ScreenPoint]
     size: NotRequired[ScreenSize]
     path: NotRequired[str]
+    row: NotRequired[Annotated[str, "What its row says."]]
+    window: NotRequired[str]
     gone: NotRequired[bool]
 
 
@@ -93,8 +94,8 @@ class ElementDone(TypedDict):
     """What was done to an element."""
 
     success: bool
-    method: Annotated[str, "How it was done: action, value, paste, keys, pointer or window."]
-    element_state: ElementFacts
+    method: Annotated[str, "action, value, paste, keys, pointer or window."]
+    element_state: ElementState
 
 
 class ChangeDone(ElementDone, total=False):

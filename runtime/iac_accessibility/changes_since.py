@@ -84,7 +84,7 @@ def _compare_views(
     other = [
         shape
         for handle, shape in now.items()
-        if handle in before.full and before.said.get(handle) != line_without_id(app, shape)
+        if handle in before.full and before.said.get(handle) != line_without_id(shape)
     ]
     gone = [
         text
@@ -102,7 +102,7 @@ def _compare_views(
         session.memory.remember_branches(
             app, [shape.branch], known=False, row=row_lookup(seen, read)
         )
-        line = f"~ {item_line(app, shape, ())}, was: {before.said[shape.node.handle][:80]}"
+        line = f"~ {item_line(shape, ())}, was: {before.said[shape.node.handle][:80]}"
         told.append(line)
     told += [f"- {text[:80]}" for text in gone]
     room -= sum(map(line_bytes, told[: ROOM // 100]))
@@ -116,7 +116,7 @@ def _compare_views(
             break
         kept.append(line)
     shown = [shape for shape in now.values() if shape.node.handle in before.full | {*read}]
-    session.views[app.pid, app.started] = remember_view(app, tops, [*shown, *shown_items(new)])
+    session.views[app.pid, app.started] = remember_view(tops, [*shown, *shown_items(new)])
     return kept
 
 
@@ -131,12 +131,12 @@ def _new_element_lines(
     """Return the lines of what is new, opened as far as there is room, with ids."""
     if not new:
         return []
-    open_within_budget(new, lambda shape: f"+ e0000 {item_line(app, shape, ())}", room)
+    open_within_budget(new, lambda shape: f"+ e0000 {item_line(shape, ())}", room)
     branches = [shape.branch for shape in shown_items(new)]
     session.memory.remember_branches(app, branches, known=False, row=row_lookup(seen, read))
     for branch in branches:
         session.memory.remember_way(app, element_of_branch(branch))
-    return [f"+ {line}" for line in outline_lines(new, lambda shape: item_line(app, shape, ()))]
+    return [f"+ {line}" for line in outline_lines(new, lambda shape: item_line(shape, ()))]
 
 
 def _read_again(

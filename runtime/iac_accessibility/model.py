@@ -22,6 +22,7 @@ from collections.abc import Container, Hashable
 from enum import Flag, auto
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from iac_base.secrets import redact_text, remove_spans, secret_spans
 from iac_base.text import clean_text
 
 Handle: TypeAlias = Hashable
@@ -33,6 +34,8 @@ Scalar: TypeAlias = str | float | bool | None
 TITLE_LIMIT: Final = 500
 VALUE_LIMIT: Final = 4_000
 """Characters of a title and of a value that are kept."""
+
+_LONGEST_SECRET: Final = 500
 
 
 class UiApp(NamedTuple):
@@ -217,13 +220,28 @@ class UiEvent(NamedTuple):
 
 
 def clean_foreign_text(text: object, limit: int = TITLE_LIMIT) -> str:
-    """Return foreign text as it is shown and compared: nothing hidden, no blanks around it."""
+    """Return foreign text as it is shown and compared: nothing hidden, no blanks around it.
+
+    What has the shape of a secret is taken out here, so that no tool has it to show or to find.
+    """
     if not text:
         return ""
-    plain = str(text)
+    # A secret that the limit cuts is found by what follows.
+    plain = redact_text(str(text)[: limit + _LONGEST_SECRET])
     if len(plain) <= limit and plain.isascii() and plain.isprintable():
         return plain.strip()
     return clean_text(plain, limit).strip()
+
+
+def clean_text_part(text: str, start: int, stop: int) -> str:
+    """Return a part of a text as it is shown; what stands around it tells where secrets are."""
+    inside = [(max(at, start), min(to, stop)) for at, to in secret_spans(text)]
+    spans = tuple((at - start, to - start) for at, to in inside if at < to)
+    return clean_foreign_text(remove_spans(text[start:stop], spans), stop - start)
+
+
+TEXT_MARGIN: Final = 500
+"""Characters around a part of a text that are read to find secrets which lie across its ends."""
 
 
 class UiFault(Exception):  # noqa: N818 (it is returned as a value more often than raised)

@@ -37,7 +37,7 @@ from iac_accessibility.model import (
     UiApp,
     UiNode,
 )
-from iac_accessibility.risk import hides_values, holds_secret
+from iac_accessibility.risk import holds_secret
 from iac_accessibility.traverse import Branch, Walk
 
 TOKENS: Final = 1_500
@@ -391,18 +391,18 @@ _SAID: Final = frozenset((*_TOLD, "editable", "secure"))
 _PASSIVE: Final = frozenset(("static_text", "group", "separator", "image", "heading", "paragraph"))
 
 
-def render_outline(app: UiApp, branches: Sequence[Branch], add: Collection[Attribute]) -> str:
+def render_outline(branches: Sequence[Branch], add: Collection[Attribute]) -> str:
     """Return the outline of a tree, top first; one line an element."""
     lines: list[str] = []
     waiting = [(branch, 0) for branch in reversed(branches)]
     while waiting:
         branch, indent = waiting.pop()
-        lines.append(" " * indent + element_line(app, branch, branch.step, add))
+        lines.append(" " * indent + element_line(branch, branch.step, add))
         waiting += [(below, indent + 1) for below in reversed(branch.children)]
     return "\n".join(lines)
 
 
-def element_line(app: UiApp, branch: Branch, step: str, add: Collection[Attribute]) -> str:
+def element_line(branch: Branch, step: str, add: Collection[Attribute]) -> str:
     """Return one element: id, step (or path), what that does not say, its value and states."""
     node = branch.node
     parts = [branch.id, step] if branch.id else [step]
@@ -410,8 +410,8 @@ def element_line(app: UiApp, branch: Branch, step: str, add: Collection[Attribut
         parts.append(quoted_text(node.title, SHORT))
     elif node.label:
         parts.append(f"({quoted_text(node.label, SHORT)})")
-    if hidden := _redacted_value(app, node):
-        parts.append(f"= {hidden}")
+    if holds_secret(node):
+        parts.append("= [secret]")
     elif node.value not in (None, "", False) and node.value != node.title:
         parts += ["=", _format_scalar(node.value, None if "value" in add else SHORT)]
     if "states" in add:
@@ -431,21 +431,15 @@ def element_line(app: UiApp, branch: Branch, step: str, add: Collection[Attribut
     return " ".join(parts)
 
 
-def item_line(app: UiApp, shape: OutlineItem, add: Collection[Attribute]) -> str:
+def item_line(shape: OutlineItem, add: Collection[Attribute]) -> str:
     """Return an element's line: its id, role, name, value and states, the texts of its row."""
-    line = element_line(app, shape.branch, shape.node.role, add)
+    line = element_line(shape.branch, shape.node.role, add)
     return f"{line} {quoted_text(shorten_row_text(shape.text))}" if shape.text else line
 
 
-def shown_value(app: UiApp, node: UiNode) -> Scalar:
-    """Return the value as answers show it: `[secret]` or `[hidden]` where it is not shown."""
-    return _redacted_value(app, node) or node.value
-
-
-def _redacted_value(app: UiApp, node: UiNode) -> str:
-    if holds_secret(node):
-        return "[secret]"
-    return "[hidden]" if hides_values(app.id, node.role) else ""
+def shown_value(node: UiNode) -> Scalar:
+    """Return the value as answers show it: `[secret]` in the place of one."""
+    return "[secret]" if holds_secret(node) else node.value
 
 
 def app_facts(app: UiApp) -> dict[str, Any]:
@@ -469,14 +463,14 @@ def walk_facts(
     }
 
 
-def element_state(app: UiApp, node: UiNode, path: str = "", id: str = "") -> dict[str, Any]:
+def element_state(node: UiNode, path: str = "", id: str = "") -> dict[str, Any]:
     """Return an element as an object, without empty fields; the states are those that it has."""
     facts: dict[str, Any] = {
         "id": id,
         "role": node.role,
         "title": node.title,
         "label": node.label,
-        "value": shown_value(app, node),
+        "value": shown_value(node),
         "identifier": node.identifier,
         "description": node.description,
         "enabled": "enabled" in node.states,
@@ -523,12 +517,10 @@ class InterfaceView(NamedTuple):
     full: frozenset[Handle]
 
 
-def remember_view(
-    app: UiApp, tops: Sequence[OutlineItem], shown: Sequence[OutlineItem]
-) -> InterfaceView:
+def remember_view(tops: Sequence[OutlineItem], shown: Sequence[OutlineItem]) -> InterfaceView:
     """Return what is known of an interface that was read just now."""
     every = all_items(tops)
-    lines = {shape.node.handle: line_without_id(app, shape) for shape in every}
+    lines = {shape.node.handle: line_without_id(shape) for shape in every}
     above = {child.node.handle: one.node.handle for one in every for child in one.children}
     return InterfaceView(lines, above, frozenset(shape.node.handle for shape in shown))
 
@@ -541,7 +533,7 @@ def all_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:
     return every
 
 
-def line_without_id(app: UiApp, shape: OutlineItem) -> str:
+def line_without_id(shape: OutlineItem) -> str:
     """Return the line of an element without its id."""
-    line = item_line(app, shape, ())
+    line = item_line(shape, ())
     return line.removeprefix(f"{shape.branch.id} ") if shape.branch.id else line

@@ -11,6 +11,7 @@ from iac_accessibility.arguments import (
     CutFacts,
     ElementFacts,
     ElementName,
+    ElementState,
     FewItems,
     RoleName,
     ScreenPoint,
@@ -37,6 +38,7 @@ from iac_accessibility.model import (
     AppNotResponding,
     ChangeKind,
     Detail,
+    Handle,
     UiApp,
     UiFault,
     UiNode,
@@ -51,13 +53,12 @@ from iac_accessibility.outline import (
     element_state,
     frame_facts,
     is_active,
+    shorten_row_text,
     walk_facts,
 )
-from iac_accessibility.risk import holds_secret
 from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
-from iac_base.errors import InvalidParameterError
 from iac_runtime.tool import limits, tool
 
 _DEEPEST: Final = 200
@@ -96,17 +97,25 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
         matches = _find_by_label(session, app, seen.order, fits, left) + matches
     shown = matches[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
+    texts: dict[Handle, str] = {}
 
     def row_of_branch(branch: Branch) -> Row | None:
         try:
-            return read_row(element_of_branch(branch).way, read)
+            row = read_row(element_of_branch(branch).way, read)
         except UiFault:
             return None
+        texts[branch.node.handle] = shorten_row_text(" | ".join(row.texts))
+        return row
 
     session.memory.remember_branches(app, shown, known=Detail.IDENTIFIER in want, row=row_of_branch)
     for branch in shown:
         session.memory.remember_way(app, element_of_branch(branch))
     rows = _describe_elements(session, app, shown, max(end - time.monotonic(), 0.2))
+    for branch, found in zip(shown, rows, strict=True):
+        if row := texts.get(branch.node.handle):
+            found["row"] = row
+        if branch.depth > 1:
+            found["window"] = branch.window.title
     kept = count_fitting(map(as_json, rows), byte_budget(arguments.get("max_tokens", _TOKENS)))
     return {
         "elements": rows[:kept],
@@ -175,9 +184,11 @@ class ElementFilter:
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         if not any(key in arguments for key in ("role", "title", "value", "identifier")):
-            raise InvalidParameterError(
-                "find_element needs at least one of role, title, value and identifier.",
+            raise UiError(
+                "INVALID_PARAMETER",
+                "Nothing says which element: give role, title, value or identifier.",
                 "To see all elements, call get_ui_tree.",
+                reason="bad_value",
             )
         self._role = role_name(arguments["role"]) if "role" in arguments else None
         self._title = str(arguments["title"]).casefold() if "title" in arguments else None
@@ -193,8 +204,7 @@ class ElementFilter:
             return False
         if self._value is None:
             return True
-        # A secret is not to be guessed by looking for it.
-        if holds_secret(node) or node.value is None:
+        if node.value is None:
             return False
         text = f"{node.value:g}" if isinstance(node.value, float) else str(node.value)
         return self._value in text.casefold()
@@ -226,7 +236,7 @@ def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]
     given = session.memory.remember_element(app, element)
     return {
         "app": app_facts(app),
-        "element": element_state(app, element.node, element.path, given),
+        "element": element_state(element.node, element.path, given),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
@@ -236,7 +246,7 @@ class FocusAnswer(TypedDict):
     """What get_focused_element answers."""
 
     app: NotRequired[AppFacts]
-    element: ElementFacts | None
+    element: ElementState | None
     has_focus: bool
     notes: NotRequired[list[str]]
 
@@ -370,7 +380,7 @@ class ObservedChange(TypedDict):
 
     event: str
     at: Annotated[float, "Seconds since the watch began."]
-    element: NotRequired[ElementFacts]
+    element: NotRequired[ElementState]
     detail: NotRequired[str]
 
 
@@ -419,7 +429,7 @@ def _describe_elements(
     if not branches:
         return []
     return [
-        element_state(app, now if isinstance(now, UiNode) else one.node, one.path, one.id)
+        element_state(now if isinstance(now, UiNode) else one.node, one.path, one.id)
         for one, now in session.read_branches(app, branches, _DETAILS, seconds)
     ]
 
@@ -429,7 +439,7 @@ def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
 
     Raises:
-        InvalidParameterError: Nothing says which element.
+        UiError: Nothing says which element.
     """
     app, arguments = call.app, call.arguments
     until: str = arguments.get("until", "appears")
@@ -447,7 +457,7 @@ def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
         if met or time.monotonic() > end or call.cancel.is_cancelled:
             break
         time.sleep(_LOOK)
-    shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}
+    shown = {} if now is None else {"element": element_state(now.node, now.path, now.id)}
     spent = round(time.monotonic() - began, 3)
     return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
 
@@ -458,7 +468,7 @@ class WaitAnswer(TypedDict):
     app: AppFacts
     met: bool
     seconds: float
-    element: NotRequired[ElementFacts]
+    element: NotRequired[ElementState]
     notes: NotRequired[list[str]]
 
 

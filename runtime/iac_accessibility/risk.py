@@ -7,14 +7,15 @@ items only raise: one that is missing here leaves a call at MODIFY. A word count
 a word; languages written without spaces, anywhere.
 """
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from iac_accessibility.model import TEXT_ROLES, UiNode, takes_typing
+from iac_accessibility.model import TEXT_ROLES, Frame, UiNode, takes_typing
 from iac_base.interface import danger_word, meaning_verb
-from iac_base.secrets import is_secret
+from iac_base.secrets import REDACTED, is_secret, secret_spans
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb
 
@@ -43,6 +44,9 @@ _RUNNERS: Final = (
 """Identities of interpreters and remote controls."""
 
 _SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
+
+
+Hides = Literal["", "values", "texts"]
 
 
 class ChangeFacts(NamedTuple):
@@ -107,22 +111,93 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
 
 
 def holds_secret(node: UiNode) -> bool:
-    """Say whether an element holds a secret: by its role, or by what it is called.
+    """Say whether an element holds a secret. Readers say so of each (`mark_secret`)."""
+    return "secure" in node.states
 
-    What elements are called is not read of all. So readers mark those that do (`marked`), where
-    they read values.
+
+def shows_secret(node: UiNode) -> bool:
+    """Say whether something of an element is not shown: a picture may not show it either."""
+    said = (node.title, node.value, node.label)
+    return holds_secret(node) or any(
+        REDACTED in text or text == HIDDEN for text in said if isinstance(text, str)
+    )
+
+
+def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
+    """Return an element without what is not shown of it; every reader ends with this.
+
+    Args:
+        names: What it is called beside title, label and identifier: its attributes, the text
+            beside it.
+        hides: What its app does not show.
     """
-    if "secure" in node.states:
-        return True
-    named = f"{node.title} {node.label} {node.identifier}"
-    return (node.role in TEXT_ROLES or "editable" in node.states) and is_secret(named, "text")
-
-
-def marked(node: UiNode) -> UiNode:
-    """Return an element with the state of what holds a secret, where it does."""
-    if "secure" in node.states or not holds_secret(node):
+    if node.role in TEXT_ROLES or "editable" in node.states:
+        called = (node.title, node.label, node.identifier, *names)
+        if holds_secret(node) or any(map(_names_secret, called)):
+            return node._replace(states=node.states | {"secure"}, value=None)
+    elif node.role == "static_text" and any(_tells_of(name, node.title) for name in names):
+        value = REDACTED if isinstance(node.value, str) else node.value
+        return node._replace(title=REDACTED, value=value)
+    if not hides or node.role not in _SHOWN_ROLES:
         return node
-    return node._replace(states=node.states | {"secure"})
+    if hides == "texts":
+        node = node._replace(title=node.title and HIDDEN, label=node.label and HIDDEN)
+    # A text that only says something is its title too.
+    if node.value in (None, "") or (hides == "values" and node.role == "static_text"):
+        return node
+    return node._replace(value=HIDDEN)
+
+
+def _names_secret(name: str) -> bool:
+    # "PIN" is a secret where something is typed in, and a verb on a button.
+    return bool(name) and (is_secret(name) or name.strip(" :*").casefold() == "pin")
+
+
+def _tells_of(label: str, text: str) -> bool:
+    return bool(label) and bool(secret_spans(f"{label.rstrip(' :')}: {text}"))
+
+
+def needs_neighbours(node: UiNode, *, valued: bool) -> bool:
+    """Say whether what stands beside an element may tell that it is a secret.
+
+    Args:
+        valued: Whether its value was read.
+    """
+    if node.role == "static_text":
+        return _CODE.fullmatch(node.title) is not None
+    return (
+        valued
+        and takes_typing(node.role, node.states)
+        and not (node.title or node.label or holds_secret(node))
+    )
+
+
+def text_beside(frame: Frame | None, texts: Sequence[tuple[str, Frame | None]]) -> str:
+    """Return the text that labels a place: the nearest to the left or above; else the first.
+
+    Args:
+        texts: What stands before it among its siblings first, then what stands after it.
+    """
+    if frame is None or not (frame.width > 0 < frame.height):
+        return texts[0][0] if texts else ""
+    near: list[tuple[float, str]] = []
+    for text, place in texts:
+        if place is None or not (place.width > 0 < place.height):
+            continue
+        left = frame.x - place.x - place.width
+        above = frame.y - place.y - place.height
+        if left > -_OVERLAP and above < 0 and place.y < frame.y + frame.height:
+            near.append((left, text))
+        elif above > -_OVERLAP and left < 0 and place.x < frame.x + frame.width:
+            near.append((above, text))
+    return min(near, default=(0.0, ""))[1]
+
+
+_OVERLAP: Final = 8
+"""Pixels that frames of elements beside each other may have in common."""
+
+_CODE: Final = re.compile(r"(?=.{3,80}\Z)[A-Za-z-]*[0-9][\w-]*(?: [A-Za-z-]*[0-9][\w-]*){0,11}")
+"""A text that is nothing but codes: a number, a key, a list of them."""
 
 
 def is_dialog(window: UiNode) -> bool:
@@ -149,12 +224,17 @@ def return_does(way: Sequence[UiNode]) -> str:
     return CONFIRMS_TEXT if node.role in TEXT_ROLES else ""
 
 
+HIDDEN: Final = "[hidden]"
+
+
 @lru_cache(maxsize=4_096)
-def hides_values(app_id: str, role: str) -> bool:
-    """Say whether values are hidden because of their app: a password manager, or an unknown one."""
-    if role not in _SHOWN_ROLES:
-        return False
+def hidden_in(app_id: str) -> Hides:
+    """Return what is hidden because of an app: of a password manager all that it says, of an
+    unknown one what is filled in.
+    """
     # Needed here only, and not light.
     from iac_runtime.toolkit import is_unreadable_app
 
-    return is_unreadable_app(app_id)
+    if not is_unreadable_app(app_id):
+        return ""
+    return "texts" if app_id else "values"

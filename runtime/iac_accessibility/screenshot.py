@@ -33,9 +33,8 @@ from iac_accessibility.outline import (
     item_line,
     outline_items,
     outline_lines,
-    shown_value,
 )
-from iac_accessibility.risk import hides_values, holds_secret
+from iac_accessibility.risk import shows_secret
 from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
@@ -105,7 +104,7 @@ def plan_see(session: UiSession, call: UiCall) -> ToolResult:
         "width": image.width,
         "height": image.height,
         "scale": round(scale, 4),
-        "tree": "\n".join(outline_lines(made, lambda shape: item_line(app, shape, ()))),
+        "tree": "\n".join(outline_lines(made, lambda shape: item_line(shape, ()))),
         **({} if text is None else {"text": text}),
         "notes": [DATA_NOTE, *_picture_notes(before, picture)],
     }
@@ -215,12 +214,16 @@ def _secret_frames(session: UiSession, app: UiApp, seen: Walk, seconds: float) -
     Raises:
         UiError: A secret's place is not known.
     """
-    asked = [one for one in seen.order if _may_hold_secret(app, one.node)]
+    asked = [
+        one
+        for one in seen.order
+        if one.node.role in TEXT_ROLES or "editable" in one.node.states or shows_secret(one.node)
+    ]
     want = Detail.FRAME | Detail.VALUE | Detail.LABEL | session.bridge.free
     frames: list[Frame] = []
     for branch, node in session.read_branches(app, asked, want, seconds):
         current = node if isinstance(node, UiNode) else branch.node
-        if isinstance(node, UiNode) and not _shows_secret(app, node):
+        if isinstance(node, UiNode) and not shows_secret(node):
             continue
         if current.frame is None:
             message = "A secret is visible, but IAC does not know where, so it cannot black it out."
@@ -228,19 +231,6 @@ def _secret_frames(session: UiSession, app: UiApp, seen: Walk, seconds: float) -
             raise UiError("NOT_SUPPORTED", message, guidance, reason="failed")
         frames.append(current.frame)
     return frames
-
-
-def _may_hold_secret(app: UiApp, node: UiNode) -> bool:
-    texts = node.role in TEXT_ROLES or "editable" in node.states or hides_values(app.id, node.role)
-    return texts or _shows_secret(app, node)
-
-
-def _shows_secret(app: UiApp, node: UiNode) -> bool:
-    """Say whether what an element shows is a secret, or has one in it."""
-    if holds_secret(node) or hides_values(app.id, node.role):
-        return True
-    text = f"{node.title}\n{shown_value(app, node) or ''}"
-    return redact_text(text) != text
 
 
 def _draw_marks(

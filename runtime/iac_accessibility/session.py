@@ -38,6 +38,7 @@ from iac_accessibility.outline import (
     count_fitting,
     element_state,
 )
+from iac_accessibility.risk import HIDDEN
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
 from iac_base.errors import Cancellation, ToolError, near_text, quote_text
 from iac_base.words import fold_name
@@ -426,7 +427,7 @@ def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
     while waiting:
         branch = waiting.pop()
         role, depth, title = branch.node.role, branch.depth, branch.node.title
-        title_bar = role in ("button", "static_text") and title in ("", branch.window.title)
+        title_bar = role in ("button", "static_text") and title in ("", HIDDEN, branch.window.title)
         if depth > 1 and role not in _EMPTY and not (depth == 2 and title_bar):
             return False
         if branch.node.children and not branch.children and seen.deeper:
@@ -480,7 +481,7 @@ def _change_rows(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list
         row: dict[str, Any] = {"event": change.kind, "at": round(change.seconds, 3)}
         node = nodes.get(change.handle)
         if node is not None:
-            row["element"] = element_state(app, node)
+            row["element"] = element_state(node)
         if change.detail:
             row["detail"] = change.detail
         rows.append(row)

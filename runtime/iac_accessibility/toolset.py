@@ -188,10 +188,14 @@ def apply_change(
                 session.opened_dialogs.add((app.pid, node.handle))
                 return answer | {"element_state": state}
             after = _read_settled(session, app, change, node, _LEAST)
-    known = state | {"gone": True} if after is None else element_state(app, after, id=element.id)
+    if after is None:
+        known = state | {"gone": True}
+    else:
+        # Its actions cost a further exchange, and hardly ever change.
+        known = element_state(after._replace(actions=node.actions), element.path, element.id)
     answer["element_state"] = known
     if change.value is not None:
-        told_of = _value_outcome(session, app, change.value, node, after)
+        told_of = _value_outcome(session, change.value, node, after)
         notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
         return answer | told_of | ({"notes": notes} if notes else {})
     if after is None:
@@ -223,7 +227,7 @@ def _wait_for_dialog(
 
 
 def _value_outcome(
-    session: UiSession, app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
+    session: UiSession, value: str | float | bool, node: UiNode, after: UiNode | None
 ) -> dict[str, Any]:
     """Return what an answer says of a value that was set: whether it holds now, and what was."""
     notes: list[str] = []
@@ -241,8 +245,8 @@ def _value_outcome(
         )
     return {
         "success": done,
-        "previous_value": shown_value(app, node),
-        "new_value": None if after is None else shown_value(app, after),
+        "previous_value": shown_value(node),
+        "new_value": None if after is None else shown_value(after),
         **({"notes": notes} if notes else {}),
     }
 

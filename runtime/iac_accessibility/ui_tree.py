@@ -20,6 +20,7 @@ from iac_accessibility.element_identity import (
     element_of_branch,
     row_lookup,
 )
+from iac_accessibility.errors import UiError
 from iac_accessibility.model import (
     MENU_ROLES,
     WINDOW_ROLES,
@@ -50,11 +51,10 @@ from iac_accessibility.outline import (
     text_of_item,
     walk_facts,
 )
-from iac_accessibility.risk import hides_values, holds_secret
+from iac_accessibility.risk import HIDDEN, holds_secret
 from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
-from iac_base.errors import InvalidParameterError
 from iac_runtime.tool import limits, tool
 
 _WANTED: Final[Mapping[Attribute, Detail]] = {
@@ -92,8 +92,11 @@ def plan_get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     given = call.arguments
     if given.keys() & {"offset", "text"}:
         if not call.path:
-            raise InvalidParameterError(
-                "offset and text need an element.", "Give the id of the list or text as element."
+            raise UiError(
+                "INVALID_PARAMETER",
+                "offset and text need an element.",
+                "Give the id of the list or text as element.",
+                reason="bad_value",
             )
         element = call.resolve_element(session)
         if not element.node.total:
@@ -177,9 +180,9 @@ def _read_to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
     session.memory.remember_walk(app, seen)
     shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
     if roles:
-        every = [element_line(app, branch, branch.path, add) for branch in shown]
+        every = [element_line(branch, branch.path, add) for branch in shown]
     else:
-        every = render_outline(app, seen.root.children, add).splitlines()
+        every = render_outline(seen.root.children, add).splitlines()
     kept = count_fitting(every, byte_budget(arguments.get("max_tokens", _OUTLINE_TOKENS)))
     if kept < len(every):
         seen.note_cut("the outline", f"{len(every)} lines; the first {kept} fit", planned=True)
@@ -213,10 +216,10 @@ def _read_within_budget(session: UiSession, call: UiCall) -> dict[str, Any]:
     room = byte_budget(arguments.get("max_tokens", TOKENS))
     left = max(end - time.monotonic(), 0.3)
     shown = open_items(session, app, seen, made, room, left, want=want, add=add)
-    every = list(outline_lines(made, lambda shape: item_line(app, shape, add)))
+    every = list(outline_lines(made, lambda shape: item_line(shape, add)))
     depth = max((shape.branch.depth for shape in shown), default=0)
     if not (call.path or part):
-        session.views[app.pid, app.started] = remember_view(app, made, shown)
+        session.views[app.pid, app.started] = remember_view(made, shown)
     if not shown:
         notes = [*notes, _NOTHING]
     more = any(len(shape.shown) < len(shape.children) for shape in shown)
@@ -243,7 +246,7 @@ def open_items(
 
     def line_with_id(shape: OutlineItem) -> str:
         # An id has four or five characters.
-        return "e0000 " + item_line(app, shape, add)
+        return "e0000 " + item_line(shape, add)
 
     details = want | Detail.VALUE | Detail.LABEL | Detail.FRAME
     read: dict[Handle, UiNode] = {}
@@ -373,9 +376,9 @@ def _read_text_part(session: UiSession, call: UiCall, element: ElementFound) -> 
     """Return a text from a character on."""
     top, offset = branch_of(element), call.arguments.get("offset", 0)
     session.memory.remember_branches(call.app, [top], known=False)
-    head, note = element_line(call.app, top, element.node.role, ()), ""
+    head, note = element_line(top, element.node.role, ()), ""
     text, total, end = "", 0, 0
-    if not holds_secret(element.node) and not hides_values(call.app.id, element.node.role):
+    if not holds_secret(element.node) and element.node.value != HIDDEN:
         most = byte_budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
         text, total = session.bridge.read_text(element.node.handle, offset, most, call.seconds)
         # Blanks at the end are not told.
@@ -415,7 +418,7 @@ def _read_rows_part(session: UiSession, call: UiCall, element: ElementFound) -> 
                 continue
             session.memory.remember_branches(app, [branch], known=False)
             session.memory.remember_way(app, element_of_branch(branch))
-            line = f" {start - 1}: {item_line(app, shape, ())}"
+            line = f" {start - 1}: {item_line(shape, ())}"
             room -= line_bytes(line)
             if room <= 0:
                 start -= 1
@@ -425,7 +428,7 @@ def _read_rows_part(session: UiSession, call: UiCall, element: ElementFound) -> 
     why = f"{len(kept)} of {total}" + (f", looked through to {start}" if wanted else "")
     if start < total:
         seen.note_cut(element.path, f"{why}; go on with offset {start}", planned=True)
-    tree = "\n".join([element_line(app, top, element.node.role, ()), *every])
+    tree = "\n".join([element_line(top, element.node.role, ()), *every])
     return _part_answer(app, seen, tree, len(kept), [why], more=start < total)
 
 

@@ -10,6 +10,7 @@ Guides: Markdown files with a front matter, ours and the user's own, which take 
 that name. The front matter is the part of YAML that is needed: `key: text`, `key: [text, text]`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -310,6 +311,32 @@ class Skill(NamedTuple):
             for row in field_rows(self.app, "guide")
         )
         return "\n".join([self.text.strip(), "", "## On real Macs", "", *told]).lstrip()
+
+    @property
+    def slug(self) -> str:
+        """Its name as the Agent Skills format allows one."""
+        return self.name.replace("_", "-")
+
+    @property
+    def document(self) -> str:
+        """The guide as SKILL.md of that format."""
+        app, _, about = self.title.partition(": ")
+        told = f"Scripts {app} on a Mac: {about}. Use it before you write a script for {app}."
+        head = (
+            f"---\nname: {self.slug}\ndescription: {json.dumps(told, ensure_ascii=False)}\n---\n\n"
+        )
+        return f"{head}{self.whole_text}\n"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The guide as a folder of that format, with the library's scripts of the app."""
+        from iac_applescript.library import app_scripts
+
+        scripts = {row.file_name: row for row in app_scripts(self.name)}
+        lines = [f"- [{row.purpose}](scripts/{file})\n" for file, row in scripts.items()]
+        listed = f"\n## Scripts\n\n{''.join(lines)}" if lines else ""
+        texts = {f"scripts/{file}": row.commented_text for file, row in scripts.items()}
+        return {"SKILL.md": self.document + listed, **texts}
 
     def is_for(self, app: str) -> bool:
         """Say whether `app` is its app: a key, a name or a bundle id."""

@@ -95,6 +95,20 @@ class SavedScript(NamedTuple):
     tags: str = ""
     source: str = "library"
 
+    @property
+    def file_name(self) -> str:
+        """The name of a file with it, without the app."""
+        suffix = "js" if self.language == "javascript" else "applescript"
+        return f"{self.name.partition('.')[2]}.{suffix}"
+
+    @property
+    def commented_text(self) -> str:
+        """The script below a comment: what it does, and what `run` is given."""
+        mark = "//" if self.language == "javascript" else "--"
+        told = (f"{key}: {row.format_description()}" for key, row in self.parameters.items())
+        head = "".join(f"{mark} {line}\n" for line in (self.purpose, *told))
+        return f"{head}{self.script.strip()}\n"
+
     def bind_arguments(self, values: Any) -> list[Any]:
         """Return the arguments of `run` for what a call gives, by name or in order.
 
@@ -133,9 +147,13 @@ def find_script(name: str, folder: Path | None = None) -> SavedScript | None:
     """Return the script of a name, the user's own before one that is shipped; None for none."""
     own = {row.name: row for row in own_scripts(folder)[0]}
     stem = name.partition(".")[0]
-    there = _NAME.match(stem) and (SHIPPED / f"{stem}.toml").exists()
-    rows = _read_shipped(stem) if there else ()
-    return own.get(name) or next((row for row in rows if row.name == name), None)
+    return own.get(name) or next((row for row in app_scripts(stem) if row.name == name), None)
+
+
+def app_scripts(key: str) -> tuple[SavedScript, ...]:
+    """Return the scripts that are shipped for an app, by its key."""
+    there = _NAME.match(key) and (SHIPPED / f"{key}.toml").exists()
+    return _read_shipped(key) if there else ()
 
 
 def shipped_scripts() -> list[SavedScript]:

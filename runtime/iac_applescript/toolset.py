@@ -177,6 +177,8 @@ class ScriptToolset:
             ToolError: There is none; the nearest apps are named.
         """
         row = self.catalogue.named_app(app)
+        if row is None and (found := self.analyser.find_vocabulary(app)):
+            return found.tables
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
             message = f"IAC knows no dictionary for {quote_text(app)}."

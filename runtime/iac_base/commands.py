@@ -26,7 +26,7 @@ class CommandGroup(click.Group):
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             near = near_text(name, self.list_commands(ctx))
-            raise click.UsageError(f"There is no command {name!r}. {near}", ctx)
+            raise click.UsageError(f"There is no command called {name}. {near}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -35,9 +35,9 @@ class NearestChoice(click.Choice[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
-            what = "" if param is None or not param.opts[0].startswith("-") else f"{param.opts[0]} "
+            what = "choice" if param is None else param.opts[0].lstrip("-")
             near = near_text(value, self.choices)
-            raise click.UsageError(f"There is no {what}{value!r}. {near}", ctx)
+            raise click.UsageError(f"There is no {what} called {value}. {near}", ctx)
         return super().convert(value, param, ctx)
 
 

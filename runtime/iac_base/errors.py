@@ -286,8 +286,38 @@ DISTRIBUTION: Final = "iac-for-mac"
 
 
 def pip_install(extra: str = "") -> str:
-    """Return the command that installs the package, with an extra of it if one is given."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {DISTRIBUTION}"
+    """Return the command that installs the package, with an extra of it if one is given.
+
+    From where it was installed: a folder, a file or a repository (PEP 610), else the index.
+    """
+    from importlib import metadata
+
+    wanted = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
+    try:
+        told = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        told = None
+    if told is None:
+        return f"pip install '{wanted}'" if extra else f"pip install {wanted}"
+    facts = json.loads(told)
+    url, repository = facts["url"], facts.get("vcs_info")
+    if facts.get("dir_info", {}).get("editable"):
+        folder = url.removeprefix("file://")
+        return f"pip install -e '{folder}{wanted.removeprefix(DISTRIBUTION)}'"
+    if repository:
+        url = f"{repository['vcs']}+{url}@{repository['commit_id']}"
+    return f"pip install '{wanted} @ {url}'"
+
+
+def missing_packages(program: str, extra: str, modules: Iterable[str]) -> str:
+    """Return a line that says which modules are not installed and which extra has them, or nothing.
+
+    None is imported.
+    """
+    from importlib.util import find_spec
+
+    missing = ", ".join(name for name in modules if find_spec(name) is None)
+    return f"{program} needs {missing}. Install it with: {pip_install(extra)}" if missing else ""
 
 
 class Cancellation:

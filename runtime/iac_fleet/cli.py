@@ -101,7 +101,7 @@ def add_team(
 @click.option(
     "--approver",
     multiple=True,
-    help="The public key of a person who may answer this Mac's questions; repeatable.",
+    help="The public key of a person who may answer this Mac's approval prompts; repeatable.",
 )
 def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
     """Let this Mac send its audit log to a database, such as postgresql://mac@server/fleet."""
@@ -559,8 +559,11 @@ def main() -> int:
         return int(cli(prog_name="iac-fleet", standalone_mode=False) or 0)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
-        error.show()
+        click.echo(f"iac-fleet: {error.format_message()}", err=True)
         return error.exit_code
     except click.Abort:
         return 130

@@ -4,6 +4,7 @@ It reads and writes through the doors of the command line: the gate, the policy'
 the audit, and the generator.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -103,6 +104,8 @@ def _number_of(fields: Mapping[str, str], name: str) -> int:
 
 def _undo_page(sources: PageSources, request: Request, show: Show) -> Response:
     call = _undo_call(sources, request.query_params)
+    if call.arguments == {"call": 0}:
+        return show("fault", {"says": "no_call"}, 404)
     return show("undo", {"review": now.review_undo(sources.gate, sources.marks, call)})
 
 
@@ -258,21 +261,20 @@ _FOUND: Final = 8
 
 def _search_page(sources: PageSources, request: Request, show: Show) -> Response:
     wanted = request.query_params.get("q", "").strip()
-    pages: dict[str, Any] = {"tools": [], "more": {}}
+    pages: dict[str, Any] = {"tools": []}
     marks, found, near = sources.marks, [], False
     if wanted:
         catalogue = tools.require_catalogue(sources.gate)
         search = ToolSearch(lambda: catalogue, read_only=sources.gate.read_only)
-        try:
+        # What cannot be searched for finds nothing.
+        with contextlib.suppress(ToolError):
             pages |= search.find_pages({"query": wanted})
-        except ToolError as error:
-            pages["note"] = error.message
         query, words = calls.read_query({"q": wanted}, marks)
         entries, near = calls.search_audit(sources.state, query, words)
         found = list(calls.call_lines(entries[:_FOUND], marks))
     folded = wanted.casefold()
     apps = [mark for mark in marks.names() if folded and folded in mark.name.casefold()]
-    values = {"wanted": wanted, "found": pages, "note": pages.get("note", "")}
+    values = {"wanted": wanted, "found": pages}
     return show("search", {**values, "apps": apps[:_FOUND], "calls": found, "near": near})
 
 
@@ -280,6 +282,10 @@ def _history_page(sources: PageSources, request: Request, show: Show) -> Respons
     asked = {name: value for name, value in request.query_params.items() if name in _HISTORY}
     kept = now.kept_calls(sources.gate)
     return show("history", calls.history_view(sources.state, asked, sources.marks, kept))
+
+
+def _charts_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("charts", calls.charts_view(sources.state, sources.marks))
 
 
 def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
@@ -422,6 +428,7 @@ VIEWS: Final[Mapping[str, Make]] = {
     "/now": _now_page,
     "/undo": _undo_page,
     "/history": _history_page,
+    "/history/charts": _charts_page,
     "/history/{seq:int}": _call_page,
     "/chain": _chain_page,
     "/permissions": _permissions_page,

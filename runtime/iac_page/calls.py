@@ -105,12 +105,11 @@ class LevelBar(NamedTuple):
 def history_view(
     state: Path, asked: Mapping[str, str], marks: AppMarks, kept: Sequence[KeptCall]
 ) -> View:
-    """Return the calls that fit what a form asks, the newest first, and the charts."""
+    """Return the calls that fit what a form asks, the newest first, and their timeline."""
     query, words = read_query(asked, marks)
     found, near = search_audit(state, query, words)
     shown = found[:PAGE]
     older = {**asked, "before": shown[-1].seq} if len(found) >= PAGE else None
-    counted = _call_counts(state)
     lines = list(call_lines(shown, marks, kept))
     return {
         "days": list(group_calls(lines)),
@@ -120,6 +119,13 @@ def history_view(
         "near": near,
         "older": older,
         "levels": LEVELS,
+    }
+
+
+def charts_view(state: Path, marks: AppMarks) -> View:
+    """Return what was called by day and by app, over all calls of the last days."""
+    counted = _call_counts(state)
+    return {
         "bars": bars_by_day(counted),
         "most": bars_by_app(counted, marks),
         "total": sum(counted.values()),

@@ -26,6 +26,7 @@ from iac_scenario.model import (
     ToolCall,
     Turn,
     call_mode,
+    is_scripted_call,
     reply_chain,
     scenario_calls,
     scenario_replies,
@@ -102,6 +103,10 @@ class RunChecks:
                 if call.expect and id(call) not in self._made:
                     text = f"the expectations of {call.tool} were never judged"
                     yield from self._unless_allowed("unjudged", call.expect[0].line, text)
+        yield from self.empty_parts()
+
+    def empty_parts(self) -> Iterator[Violation]:
+        """Judge rules and turns that say nothing."""
         for rule in self._scenario.rules:
             parts: tuple[ResponseRule | Turn, ...] = (rule, *rule.turns)
             for each in parts:
@@ -138,6 +143,7 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     """Yield what will fail the run, or hardly be meant, as far as the file alone says it."""
     file = scenario.path.name
     yield from _prompt_problems(scenario) if scenario.prompts else _shadowed_rules(scenario)
+    yield from map(_as_problem, _unchecked_parts(scenario))
     for call in scenario_calls(scenario):
         mode = call_mode(call, scenario, None)
         if mode == "disabled" and call.expect:
@@ -169,7 +175,23 @@ def _prompt_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
             violations += verdict.unmatched_prompt(prompt, number)
     for part in conversation.unreached_rules():
         violations += verdict.unreached_part(part)
-    yield from (ScenarioProblem(each.file, each.line, "", f"{each.text}.") for each in violations)
+    yield from map(_as_problem, violations)
+
+
+def _as_problem(violation: Violation) -> ScenarioProblem:
+    return ScenarioProblem(violation.file, violation.line, "", f"{violation.text}.")
+
+
+def _unchecked_parts(scenario: ScenarioScript) -> Iterator[Violation]:
+    verdict = RunChecks(scenario)
+    parts: list[ResponseRule | Turn] = []
+    for rule in scenario.rules:
+        parts += (rule, *rule.turns)
+    for line, reply in [(0, scenario.default), *((part.line, part.reply) for part in parts)]:
+        calls = [call for each in reply_chain(reply) for call in each.calls]
+        real = (call for call in calls if not is_scripted_call(call, scenario, None))
+        yield from verdict.unchecked_calls(line, real, *filter(None, [reply]))
+    yield from verdict.empty_parts()
 
 
 def _shadowed_rules(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:

@@ -53,6 +53,11 @@ class ClientAnswers:
     forgives: bool = False
     """Whether a server that breaks the protocol is used all the same."""
 
+    def offered(self) -> "ClientAnswers":
+        """Return what a server is told when it starts; the rest may differ from run to run."""
+        samples = bool(self.samples or self.sampling)
+        return replace(self, elicitations=(), sampling=(), samples=samples, refuses=False)
+
 
 def client_answers(scenario: ScenarioScript, places: Mapping[str, Any]) -> ClientAnswers:
     """Return how a scenario meets its servers."""
@@ -72,10 +77,14 @@ class ClientCallbacks:
     """What one connection answers and hears; `call` is the one that goes on."""
 
     def __init__(self, answering: ClientAnswers) -> None:
+        self._news = anyio.Event()
+        self.begin_run(answering)
+
+    def begin_run(self, answering: ClientAnswers) -> None:
+        """Forget what was heard, and answer in another way from now on."""
         self.call: ToolCall | None = None
         self._answering = answering
         self._heard: list[dict[str, Any]] = []
-        self._news = anyio.Event()
 
     def client_options(self) -> dict[str, Any]:
         """Return the arguments of the SDK's client that make it answer and hear."""
@@ -86,7 +95,7 @@ class ClientCallbacks:
             "elicitation_callback": self._handle_elicitation,
             "message_handler": self._handle_message,
         }
-        if given.sampling or given.samples:
+        if given.offered().samples:
             options["sampling_callback"] = self._handle_sampling
         if given.roots:
             options["list_roots_callback"] = self._handle_list_roots

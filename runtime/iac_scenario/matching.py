@@ -26,6 +26,9 @@ READERS: Final = frozenset("Read Glob Grep TodoWrite AskUserQuestion EnterPlanMo
 
 VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
+LIBRARIES: Final = ("jsonpath", "regex")
+"""What the extra `scenario` has beside a program: imported when a scenario needs them."""
+
 PATTERN_SECONDS: Final = 2
 """How long one expression may take on one text."""
 
@@ -64,20 +67,20 @@ def schema_validator(schema: str) -> Any:
     return _validator_class()(json.loads(schema))
 
 
-def schema_violation(validator: Any, arguments: Any) -> str:
+def schema_violation(validator: Any, value: Any, fails: str = "the arguments do not fit") -> str:
     """Return the first thing that does not fit a compiled schema, or nothing."""
     from jsonschema.exceptions import best_match
 
     try:
-        if validator.is_valid(arguments):
+        if validator.is_valid(value):
             return ""
-        error = best_match(validator.iter_errors(arguments))
+        error = best_match(validator.iter_errors(value))
     except ValueError as fault:
-        return f"the arguments cannot be compared with the schema: {fault}"
+        return f"{fails}, for they cannot be compared with the schema: {fault}"
     if error is None:
         return ""
     where = error.json_path.removeprefix("$").removeprefix(".")
-    return f"the arguments do not fit: {f'{where}: ' if where else ''}{error.message}"
+    return f"{fails}: {f'{where}: ' if where else ''}{error.message}"
 
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"

@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence, Set
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -34,14 +34,14 @@ from iac_scenario.protocol_checks import MAX_PAGES, ProtocolChecker
 from iac_scenario.reader import build_servers
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, text_result
 from iac_scenario.schema import check_document, format_field_path
-from iac_scenario.transports import open_http, open_stdio
+from iac_scenario.transports import open_http, open_module, open_stdio
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
 
 
-_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers")
+_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers", "server")
 """What is read of a server; clients keep keys of their own beside these."""
 
 
@@ -115,6 +115,7 @@ def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioSer
     )
 
 
+_UNFIT: Final = "does not fit the outputSchema that the tool lists"
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
 
@@ -124,10 +125,11 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 class ListedTool(NamedTuple):
-    """A tool as its server lists it: the compiled schema, and whether it only reads."""
+    """A tool as its server lists it: the compiled schemas, and whether it only reads."""
 
     validator: Any
     is_read_only: bool
+    output: Any
 
 
 class ServerConnection:
@@ -147,6 +149,7 @@ class ServerConnection:
         self.own_names: Mapping[str, str] = {}
         self.client: Client | None = None
         self.ready = anyio.Event()
+        self.key = (name, replace(server, line=0), answering.offered(), dict(timeouts))
         self._server = server
         self.side = ClientCallbacks(answering)
         self.streams: anyio.abc.TaskGroup | None = None
@@ -167,6 +170,8 @@ class ServerConnection:
             with anyio.CancelScope(deadline=deadline) as scope:
                 async with self._open_client() as client, anyio.create_task_group() as streams:
                     self.tools = await _list_tools(client)
+                    # The SDK's own says what it finds in the words of its libraries.
+                    client.session.validate_tool_result = self._check_output  # type: ignore[method-assign]
                     self.own_names = {public_name(tool): tool for tool in self.tools}
                     await self._ask_for_logs(client)
                     scope.deadline = math.inf
@@ -184,6 +189,11 @@ class ServerConnection:
         finally:
             self.client = None
             self.ready.set()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another run can have it."""
+        return self.client is not None and not self.checker.has_ended and not self.is_faulty
 
     def stop(self) -> None:
         """Let the server end."""
@@ -219,11 +229,24 @@ class ServerConnection:
         forgives = self._forgives
         if self._server.url:
             streams = open_http(self._server, self.checker, forgives=forgives)
+        elif self._server.server:
+            streams = open_module(self._server, self.checker, forgives=forgives)
         else:
             streams = open_stdio(
                 self._server, self.checker, self._errors, self._stopping, forgives=forgives
             )
         return Client(streams, **self.side.client_options(), read_timeout_seconds=self._call)
+
+    async def _check_output(self, name: str, result: "mcp_types.CallToolResult") -> None:
+        """Hold an answer against the schema that the server listed for it. Raises CallError."""
+        listed = self.tools.get(name)
+        if listed is None or listed.output is None or result.is_error:
+            return
+        if "structured_content" not in result.model_fields_set:
+            why = "has no structuredContent, though the tool lists an outputSchema"
+        elif not (why := schema_violation(listed.output, result.structured_content, _UNFIT)):
+            return
+        raise CallError(f"The answer of the server {self.name} to {name} {why}.")
 
     async def _ask_for_logs(self, client: "Client") -> None:
         """Say in the old era from which level on; in the new one each request says it."""
@@ -252,7 +275,9 @@ async def _list_tools(client: "Client") -> dict[str, ListedTool]:
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             reads = tool.annotations is not None and tool.annotations.read_only_hint is True
-            tools[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
+            schemas = (tool.input_schema, tool.output_schema)
+            given, made = (one and schema_validator(json.dumps(one)) for one in schemas)
+            tools[tool.name] = ListedTool(given, reads, made)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -418,7 +443,9 @@ class McpExecutor:
             return protocol_error(error.error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
             raise CallError(session.failure_message()) from None
-        # The answer did not fit the protocol, or not the schema that the server listed.
+        except CallError:
+            raise
+        # The answer did not fit the protocol.
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CallError(
@@ -475,26 +502,61 @@ def _call_result(result: "mcp_types.CallToolResult") -> CallResult:
     return CallResult(content, bool(result.is_error), structured)
 
 
+class ServerPool:
+    """Servers that run from their first use until the pool is closed."""
+
+    def __init__(self, group: anyio.abc.TaskGroup) -> None:
+        self._group = group
+        self.sessions: list[ServerConnection] = []
+
+    async def connect(
+        self,
+        servers: Mapping[str, StdioServer],
+        answering: ClientAnswers,
+        timeouts: Mapping[str, int],
+    ) -> dict[str, ServerConnection]:
+        """Return the servers, those that do not run yet started at once; none stops another."""
+        chosen = {}
+        for name, server in servers.items():
+            new = ServerConnection(name, server, answering, timeouts)
+            same = (old for old in self.sessions if old.is_usable and old.key == new.key)
+            if (session := next(same, new)) is new:
+                self.sessions.append(new)
+                self._group.start_soon(new.run_until_stopped)
+            else:
+                new.close()
+                session.side.begin_run(answering)
+            chosen[name] = session
+        for session in chosen.values():
+            await session.ready.wait()
+        return chosen
+
+
+@asynccontextmanager
+async def open_server_pool() -> AsyncIterator[ServerPool]:
+    """Yield a pool, and shut its servers down at the end."""
+    pool = None
+    try:
+        async with anyio.create_task_group() as group:
+            pool = ServerPool(group)
+            try:
+                yield pool
+            finally:
+                for session in pool.sessions:
+                    session.stop()
+    finally:
+        for session in pool.sessions if pool is not None else ():
+            session.close()
+
+
 @asynccontextmanager
 async def connect_servers(
     servers: Mapping[str, StdioServer],
     answering: ClientAnswers,
     timeouts: Mapping[str, int],
+    pool: ServerPool | None = None,
 ) -> AsyncIterator[McpExecutor]:
-    """Start all servers at once and shut them down at the end; one that fails stops no other."""
-    started = (ServerConnection(name, servers[name], answering, timeouts) for name in servers)
-    sessions = {session.name: session for session in started}
-    try:
-        async with anyio.create_task_group() as group:
-            for session in sessions.values():
-                group.start_soon(session.run_until_stopped)
-            for session in sessions.values():
-                await session.ready.wait()
-            try:
-                yield McpExecutor(sessions, timeouts, refuses=answering.refuses)
-            finally:
-                for session in sessions.values():
-                    session.stop()
-    finally:
-        for session in sessions.values():
-            session.close()
+    """Start servers and shut them down at the end; those of a pool stay."""
+    async with open_server_pool() if pool is None else nullcontext(pool) as used:
+        sessions = await used.connect(servers, answering, timeouts)
+        yield McpExecutor(sessions, timeouts, refuses=answering.refuses)

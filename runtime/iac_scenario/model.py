@@ -161,9 +161,9 @@ class ToolSetting:
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """How a server is started over stdio, or where it is reached over Streamable HTTP.
+    """How a server is started over stdio, where it is reached over HTTP, or an object of Python.
 
-    `cwd` None is the folder of the caller.
+    `cwd` None is the folder of the caller; `server` is MODULE:OBJECT.
     """
 
     command: str = ""
@@ -174,6 +174,7 @@ class StdioServer:
     line: int = 0
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +283,14 @@ def reply_chain(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
         reply = reply.then
 
 
+def is_scripted_call(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> bool:
+    """Whether the file itself says what a call answers."""
+    mode, setting = call_mode(call, scenario, wanted), scenario.execution.tools.get(call.tool)
+    if mode == "disabled" or call.failure is not None:
+        return True
+    return (setting is not None and setting.answers_calls) or (mode == "mock" and call.is_answered)
+
+
 def scenario_calls(scenario: ScenarioScript) -> Iterator[ToolCall]:
     """Yield every call that a scenario names."""
     for reply in scenario_replies(scenario):
@@ -315,3 +324,7 @@ class PlayError(Exception):
 
 class CallError(Exception):
     """A call that failed; the text is what the assistant is told."""
+
+
+class UnfitCallError(CallError):
+    """A call that was refused before anything was done, which the client marks as such."""

@@ -13,9 +13,10 @@ import anyio.to_thread
 from iac_scenario.bash import BashSession
 from iac_scenario.checks import RunChecks
 from iac_scenario.client_callbacks import client_answers
-from iac_scenario.conversation import Conversation, Event, NoteEvent, Violation
+from iac_scenario.conversation import Conversation, Event, NoteEvent, TextEvent, Violation
 from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
-from iac_scenario.mcp_servers import connect_servers, expand_variables, read_config
+from iac_scenario.matching import replace_variables
+from iac_scenario.mcp_servers import ServerPool, connect_servers, expand_variables, read_config
 from iac_scenario.model import (
     CallError,
     Mode,
@@ -34,6 +35,7 @@ from iac_scenario.run_state import RunState, SessionClock
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.schema import resolve_timeouts
 from iac_scenario.session import (
+    DIALOGS,
     HookVerdict,
     ScenarioSession,
     SessionHooks,
@@ -60,6 +62,8 @@ class PlaySettings:
     config_dir: Path | None = None
     resumed: bool = False
     settings: tuple[Path, ...] = ()
+    pool: ServerPool | None = None
+    """Servers that other runs use too."""
 
 
 async def play_scenario(
@@ -86,6 +90,8 @@ async def play_scenario(
             source, number = iter(prompts), len(earlier)
             for violation in stage.startup_violations():
                 take(violation)
+            for note in stage.hooks.startup_notes():
+                take(NoteEvent(note))
             kind = "resume" if settings.resumed else "startup"
             stops = _emit_notes(await stage.hooks.run("SessionStart", kind, source=kind), take)
             # A prompt may be a line that somebody is still typing.
@@ -103,8 +109,8 @@ async def play_scenario(
     for violation in stage.protocol_violations():
         take(violation)
     for name, checker in stage.real.protocol_checkers().items() if stage.real is not None else ():
-        for note in checker.notes:
-            take(NoteEvent(f"The server {name} {note}."))
+        while checker.notes:
+            take(NoteEvent(f"The server {name} {checker.notes.pop(0)}."))
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:
@@ -130,7 +136,7 @@ async def _answer_prompt(
         if _emit_notes(submitted, take) or submitted.decision == "block":
             take(NoteEvent(f"the prompt was not sent: {submitted.reason}"))
             return submitted.stops
-        again = False
+        again, text = False, ""
         while True:
             step = conversation.next_reply(prompt)
             line = step.line
@@ -140,14 +146,16 @@ async def _answer_prompt(
             stage.session.record_prompt(prompt)
             async for event in stage.answer_prompt(step, prompt, number):
                 record_event(event)
-            ended = await stage.hooks.run("Stop", stop_hook_active=again)
+                text = event.text if isinstance(event, TextEvent) and event.text else text
+            said = {"last_assistant_message": text, "background_tasks": [], "session_crons": []}
+            ended = await stage.hooks.run("Stop", stop_hook_active=again, **said)
             if _emit_notes(ended, take) or ended.decision != "block":
                 return ended.stops
             # What keeps the assistant going is what it is told next.
             prompt, again = ended.reason, True
     if scope.cancelled_caught:
-        text = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
-        take(Violation("late", stage.scenario.path.name, line, text))
+        late = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, line, late))
     return False
 
 
@@ -160,16 +168,28 @@ def _emit_notes(verdict: HookVerdict, take: Callable[[Event], None]) -> bool:
 async def inspect_scenario(
     scenario: ScenarioScript, settings: PlaySettings
 ) -> list[ScenarioProblem]:
-    """Return what the listings of the servers say against a scenario; nothing is called."""
+    """Return what would fail a run, as far as it is known without calling a tool."""
+    # Which calls are refused changes on the way where the mode or a hook does.
+    changes = any(call.tool in DIALOGS for call in scenario_calls(scenario))
     async with _open_run_state(scenario, settings) as stage:
         faults = stage.startup_violations()
         problems = [ScenarioProblem(each.file, each.line, "", each.text) for each in faults]
         for call in scenario_calls(scenario):
             meant = any(check.kind == "is_error" and check.want for check in call.expect)
-            if stage.real is None or stage.executor_of(call) is not stage.real or meant:
+            allowed = "error" in scenario.allowed | call.allowed
+            if meant or allowed or stage.is_scripted(call):
                 continue
-            if mismatch := stage.real.listing_mismatch(call):
-                problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, mismatch))
+            executor, reason = stage.executor_of(call), ""
+            if stage.real is not None and executor is stage.real:
+                reason = stage.real.listing_mismatch(call)
+            elif isinstance(executor, SandboxExecutor):
+                reason = await executor.missing_program(call)
+            if not (reason or changes or stage.hooks.given):
+                written = replace(call, input=replace_variables(call.input, stage.places))
+                refused = await stage.refusal_result(written, executor, "")
+                reason = (refused.note or refused.text) if refused is not None else ""
+            if reason:
+                problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, reason))
     faults = stage.protocol_violations()
     return problems + [ScenarioProblem(each.file, each.line, "", each.text) for each in faults]
 
@@ -186,6 +206,8 @@ async def _open_run_state(
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
     timeouts = resolve_timeouts(settings.timeouts, scenario.timeouts)
+    # A file that is named must be right, also where no call needs a server.
+    named = {} if settings.mcp_config is None else read_config(settings.mcp_config)
     clock = SessionClock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _open_sandbox(scenario, settings, stack)
@@ -219,9 +241,10 @@ async def _open_run_state(
         real = None
         modes = {call_mode(call, scenario, settings.mode) for call in scenario_calls(scenario)}
         if "real_mcp" in modes:
-            servers = _configured_servers(scenario, settings, places)
+            servers = _configured_servers(scenario, named, places)
             answers = client_answers(scenario, places)
-            real = await stack.enter_async_context(connect_servers(servers, answers, timeouts))
+            connected = connect_servers(servers, answers, timeouts, settings.pool)
+            real = await stack.enter_async_context(connected)
             executors["real_mcp"] = real
 
         def executor_of(call: ToolCall) -> ToolExecutor:
@@ -229,8 +252,8 @@ async def _open_run_state(
 
         verdict = RunChecks(scenario)
         yield RunState(
-            scenario, clock, timeouts, places, executor_of, sandbox, bash, real, verdict, session,
-            hooks,
+            scenario, settings.mode, clock, timeouts, places, executor_of, sandbox, bash, real,
+            verdict, session, hooks,
         )  # fmt: skip
 
 
@@ -258,16 +281,14 @@ def _open_sandbox(
 
 
 def _configured_servers(
-    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, Any]
+    scenario: ScenarioScript, named: Mapping[str, StdioServer], places: Mapping[str, Any]
 ) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
     folder = scenario.path.parent.resolve()
-    path = settings.mcp_config
-    if path is None and scenario.execution.mcp_config is not None:
-        path = folder / scenario.execution.mcp_config
+    if not named and scenario.execution.mcp_config is not None:
+        named = read_config(folder / scenario.execution.mcp_config)
     own = {
         name: replace(server, cwd=str(folder / (server.cwd or "")))
         for name, server in scenario.servers.items()
     }
-    servers = {**own, **(read_config(path) if path is not None else {})}
-    return {name: expand_variables(server, places) for name, server in servers.items()}
+    return {name: expand_variables(one, places) for name, one in {**own, **named}.items()}

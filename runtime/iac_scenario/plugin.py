@@ -6,6 +6,7 @@ patterns spell out. Imported at every start of pytest, so it imports the rest wh
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 
 _ENDINGS = (".toml", ".json")
 _RECORDS = pytest.StashKey[list[Any]]()
+_SHARED = pytest.StashKey[tuple[ExitStack, Any, Any]]()
+_FAULTS = pytest.StashKey[list[str]]()
 
 
 class ScenarioFailedError(Exception):
@@ -26,6 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--scenario-mode", default=None, help="How tools run. Overrides the files.")
     text = "A file that lists the MCP servers for all scenarios."
     group.addoption("--scenario-mcp-config", default=None, help=text)
+    text = "Start each server once for all scenarios, which then share what it keeps."
+    group.addoption("--scenario-share-servers", action="store_true", help=text)
     group.addoption("--scenario-report", default=None, help="Write a page with the timelines.")
 
 
@@ -34,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = [str(Path(path).resolve()) for path in config.getoption("--scenario") or ()]
     if not paths:
         return
+    from iac_base.errors import missing_packages
+    from iac_scenario.matching import LIBRARIES
+
+    if missing := missing_packages("--scenario", "scenario", LIBRARIES):
+        raise pytest.UsageError(missing)
     for path in paths:
         if not Path(path).exists():
             raise pytest.UsageError(f"--scenario {path}: this file or folder does not exist.")
@@ -41,8 +51,37 @@ def pytest_configure(config: pytest.Config) -> None:
     config.args = [*(config.args if named else ()), *paths]
 
 
+def _share_servers(config: pytest.Config) -> tuple[Any, Any]:
+    """Return the event loop in which the servers of all scenarios run, and their pool."""
+    from anyio.from_thread import start_blocking_portal
+
+    from iac_scenario.mcp_servers import open_server_pool
+
+    if _SHARED not in config.stash:
+        stack = ExitStack()
+        portal = stack.enter_context(start_blocking_portal())
+        pool = stack.enter_context(portal.wrap_async_context_manager(open_server_pool()))
+        config.stash[_SHARED] = (stack, portal, pool)
+    _, portal, pool = config.stash[_SHARED]
+    return portal, pool
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the servers that scenarios shared; how they end can fail the session too."""
+    if (shared := session.config.stash.get(_SHARED, None)) is None:
+        return
+    stack, _, pool = shared
+    stack.close()
+    faults = [fault for server in pool.sessions for fault in server.take_faults()]
+    session.config.stash[_FAULTS] = faults
+    if faults and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Write the page that is asked for, and what GitHub shows beside the lines."""
+    for fault in config.stash.get(_FAULTS, ()):
+        terminalreporter.write_line(f"FAILED {fault}", red=True)
     records = config.stash.get(_RECORDS, [])
     if not records:
         return
@@ -108,9 +147,14 @@ class ScenarioItem(pytest.Item):
             text = f"{self.path.name}: add `prompts`, because the patterns do not give them."
             raise ScenarioFailedError(text)
         config = self.config.getoption("--scenario-mcp-config")
+        run, pool = anyio.run, None
+        if self.config.getoption("--scenario-share-servers"):
+            portal, pool = _share_servers(self.config)
+            run = portal.call
         settings = PlaySettings(
             mode=self.config.getoption("--scenario-mode"),
             mcp_config=None if config is None else Path(config),
+            pool=pool,
         )
         recorder = RunRecorder(loaded.scenario)
         self.config.stash.setdefault(_RECORDS, []).append(recorder)
@@ -120,7 +164,7 @@ class ScenarioItem(pytest.Item):
             if isinstance(event, NoteEvent):
                 self.add_report_section("call", "scenario", f"note: {event.text}\n")
 
-        anyio.run(play_scenario, loaded.scenario, prompts, settings, record_event)
+        run(play_scenario, loaded.scenario, prompts, settings, record_event)
         if recorder.failures:
             raise ScenarioFailedError("\n".join(recorder.failures))
 

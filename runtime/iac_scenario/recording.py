@@ -148,7 +148,7 @@ def scenario_document(
         "name": name,
         "prompts": [PROMPT],
         "tool_execution": {"mode": "real_mcp"},
-        "mcp_servers": {key: _recorded_server(servers[key], known) for key in sorted(servers)},
+        "mcp_servers": {key: server_table(servers[key], known) for key in sorted(servers)},
         "responses": [{"pattern": {"type": "exact", "text": PROMPT}, "response": response}],
     }
 
@@ -191,9 +191,7 @@ def _call_table(
     if REDACTED not in json.dumps(given):
         made: dict[str | int, str] = {leaf: "<any>" for _, leaf in captured.values()}
         want = _replace_captured(result, names, made)
-        want = generalize_value(map_leaves(want, _mask_secret))
-        exact = want in (text, value)
-        table["expect"]["equals" if exact else "like"] = want
+        table["expect"]["like"] = generalize_value(map_leaves(want, _mask_secret))
     if captured:
         table["capture"] = {name: path for name, (path, _) in captured.items()}
     for kind, answers in call.answers.items():
@@ -258,7 +256,14 @@ def _leaf_paths(value: Any, path: str = "$") -> Iterator[tuple[str, str | int]]:
         yield path, value
 
 
-def _recorded_server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
+def placed_server(server: StdioServer, output: Path) -> StdioServer:
+    """Return a server of the caller's folder as it is started from the folder of `output`."""
+    here = os.path.relpath(Path.cwd() / (server.cwd or ""), output.parent.resolve())
+    return replace(server, cwd=None if here == "." else here)
+
+
+def server_table(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
+    """Return a server as a scenario's file names it, without secrets."""
     table: dict[str, Any] = {"command": server.command}
     if server.args:
         # A file that is there is no secret, however random its folder is called.
@@ -424,11 +429,7 @@ def _write_scenario(
     given = {name: value for server in servers.values() for name, value in server.env.items()}
     secrets = secrets_of({**os.environ, **given})
     # The servers ran where the client did, and must again.
-    here = os.path.relpath(Path.cwd(), output.parent.resolve())
-    placed = {
-        key: server if here == "." or server.cwd is not None else replace(server, cwd=here)
-        for key, server in servers.items()
-    }
+    placed = {key: placed_server(server, output) for key, server in servers.items()}
     calls = sorted(calls, key=lambda call: call.at)
     table = scenario_document(output.stem, calls, placed, secrets)
     text = json.dumps(table, ensure_ascii=False, indent=2) + "\n"

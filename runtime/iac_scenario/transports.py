@@ -1,23 +1,26 @@
-"""How a server is reached: a process with its raw output, or HTTP, each read by a checker first.
+"""How a server is reached: a process, HTTP or an object here, each read by a checker first.
 
 The SDK's own transport drops what it cannot parse, so that a line of text ends in a time-out. Here
 the first fault ends the stream at once, unless the caller forgives faults.
 """
 
 import json
+import operator
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, Final
+from importlib import import_module
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import IO, Any, Final
 
 import anyio
 import anyio.abc
 
+from iac_scenario.model import PlayError, StdioServer
 from iac_scenario.protocol_checks import ProtocolChecker
-
-if TYPE_CHECKING:
-    from iac_scenario.model import StdioServer
 
 _GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 _KILLED: Final = 2.0
@@ -29,7 +32,7 @@ _DRAINED: Final = 1.0
 
 @asynccontextmanager
 async def open_stdio(
-    server: "StdioServer",
+    server: StdioServer,
     checker: ProtocolChecker,
     errors: IO[str],
     limit: float,
@@ -133,12 +136,66 @@ async def _has_ended(process: anyio.abc.Process, seconds: float) -> bool:
 
 @asynccontextmanager
 async def open_http(
-    server: "StdioServer", checker: ProtocolChecker, *, forgives: bool
+    server: StdioServer, checker: ProtocolChecker, *, forgives: bool
 ) -> AsyncIterator[Any]:
     """Connect to a server over Streamable HTTP and yield the streams."""
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
+    async with (
+        create_mcp_http_client(headers=dict(server.headers)) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+        _relay_messages(*streams, checker, forgives=forgives) as relayed,
+    ):
+        yield relayed
+
+
+@asynccontextmanager
+async def open_module(
+    server: StdioServer, checker: ProtocolChecker, *, forgives: bool
+) -> AsyncIterator[Any]:
+    """Run a server of the SDK in this process and yield the streams."""
+    from mcp.client._memory import InMemoryTransport
+
+    async with (
+        InMemoryTransport(import_server(server.server, Path(server.cwd or ""))) as streams,
+        _relay_messages(*streams, checker, forgives=forgives) as relayed,
+    ):
+        yield relayed
+
+
+def import_server(name: str, folder: Path) -> Any:
+    """Return the server that MODULE:OBJECT names, or that a function there makes.
+
+    The module may lie in `folder`. Raises PlayError for a name that leads to no server.
+    """
+    from mcp.server import MCPServer, Server
+
+    module_name, _, names = name.partition(":")
+    sys.path.insert(0, place := str(folder.resolve()))
+    try:
+        own = PathFinder.find_spec(module_name.partition(".")[0], [place])
+        module = import_module(module_name)
+        found = operator.attrgetter(names)(module) if names else None
+    except AttributeError as error:
+        raise PlayError(f"{name}: {error}.") from None
+    finally:
+        sys.path.remove(place)
+    loaded = sys.modules[module_name.partition(".")[0]].__spec__
+    if own is not None and loaded is not None and own.origin != loaded.origin:
+        text = f"{name}: this process has another module of that name"
+        raise PlayError(f"{text}, {loaded.origin}.")
+    server = found() if callable(found) and not isinstance(found, MCPServer | Server) else found
+    if not isinstance(server, MCPServer | Server):
+        text = f"{name} is not a server of the package mcp"
+        raise PlayError(f"{text}. Name a module and an object, as in app:server.")
+    return server
+
+
+@asynccontextmanager
+async def _relay_messages(
+    source: Any, target: Any, checker: ProtocolChecker, *, forgives: bool
+) -> AsyncIterator[Any]:
     incoming, received = anyio.create_memory_object_stream[Any]()
     outgoing, taken = anyio.create_memory_object_stream[Any]()
 
@@ -152,15 +209,7 @@ async def open_http(
                 await target.send(item)
         await target.aclose()
 
-    async with (
-        create_mcp_http_client(headers=dict(server.headers)) as http,
-        streamable_http_client(server.url, http_client=http) as (source, target),
-        incoming,
-        received,
-        outgoing,
-        taken,
-        anyio.create_task_group() as group,
-    ):
+    async with incoming, received, outgoing, taken, anyio.create_task_group() as group:
         group.start_soon(relay, source, incoming, checker.check_message)
         group.start_soon(relay, taken, target, checker.note_sent)
         try:

@@ -19,9 +19,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return facts
 
 
-@pytest.mark.parametrize(
-    ("platform", "extra"), [("darwin", "iac-for-mac[macos]"), ("linux", "iac-for-mac[linux]")]
-)
+@pytest.mark.parametrize(("platform", "extra"), [("darwin", "[macos]'"), ("linux", "[linux]'")])
 def test_an_extra_that_is_missing_is_named(
     monkeypatch: pytest.MonkeyPatch, platform: str, extra: str
 ) -> None:

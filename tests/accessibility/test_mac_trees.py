@@ -87,6 +87,23 @@ def test_a_field_that_its_label_or_placeholder_calls_secret_is_one_for_every_too
         assert answer["previous_value"] == answer["new_value"] == "[secret]"
 
 
+def test_what_stands_beside_a_field_or_a_code_tells_that_it_is_secret(play: Any) -> None:
+    field = element("AXTextField", Value="hunter2")
+    other = element("AXTextField", Value="Ada")
+    boxed = element("AXTextField", Value="hunter2")
+    rows = (text("API key:"), field, text("Nickname:"), other, text("Card number"))
+    codes = (text("One-time code"), text("493 021"), text("Pages"), text("593 021"))
+    box = element("AXGroup", boxed)
+    _, call = play(App(ONE, "Keys", [window("Keys", *rows, box, *codes)]))
+    found = call("find_element", role="text_field")["elements"]
+    assert [row["value"] for row in found] == ["[secret]", "Ada", "[secret]"]
+    assert [row.get("label") for row in found] == ["API key:", None, "Card number"]
+    tree = call("get_ui_tree", depth=9)["tree"]
+    assert "493 021" not in tree
+    assert "593 021" in tree
+    assert not call("find_element", title="493")["result_count"]
+
+
 def test_a_field_is_named_by_its_title_element_its_placeholder_or_its_help(play: Any) -> None:
     _, call = play(editor())
     found = call("find_element", role="text_field")["elements"]

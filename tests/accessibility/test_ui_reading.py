@@ -1,11 +1,16 @@
 """What a model sees of real apps."""
 
+import json
 import re
+from typing import Any
 
 import pytest
 import ui_stack as stack
 from ui_calls import answered
 from ui_user import User
+
+from iac_runtime.tools.own import toolset_tools
+from iac_runtime.tools.shape import listing_entry
 
 pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
@@ -167,3 +172,35 @@ def test_gtk_4_is_read_and_worked(start) -> None:
     field = user.path(role="text_field", timeout=30)
     done = user("set_value", element=field, value="Zoë", timeout=30)
     assert done["success"] == (done["new_value"] == "Zoë")
+
+
+def test_a_hit_says_in_which_row_and_window_it_is(start: Any) -> None:
+    user = start("gtk", "--items", "box")
+    found = user("find_element", title="Delete", role="button")["elements"]
+    held = [row for row in found if row.get("row")]
+    assert [row["row"].split(" | ")[0] for row in held] == ["Item 0", "Item 1", "Item 2"]
+    assert {row["window"] for row in found} == {"Fixture"}
+
+
+def test_what_was_acted_on_is_told_with_its_path_and_its_actions(gtk: User) -> None:
+    path = gtk.path(title="Press", role="button")
+    state = gtk("perform_action", element=path, action="press")["element_state"]
+    assert state["path"] == path
+    assert "press" in state["actions"]
+
+
+def test_an_argument_that_is_lacking_is_told_with_operation_and_guidance(gtk: User) -> None:
+    for tool, arguments in (("find_element", {}), ("get_ui_tree", {"offset": 1})):
+        facts = gtk.fails(tool, **arguments)
+        assert facts["operation"] == tool
+        assert facts["guidance"]
+
+
+def test_the_list_of_the_tools_stays_small() -> None:
+    def tokens(part: object) -> int:
+        return len(json.dumps(part, ensure_ascii=False).encode()) // 4
+
+    rows = [listing_entry(tool) for tool in toolset_tools(("accessibility",))]
+    asked = [(row["name"], row["description"], row["inputSchema"]) for row in rows]
+    assert tokens(asked) <= 4_000
+    assert tokens([row["outputSchema"] for row in rows]) <= 4_400

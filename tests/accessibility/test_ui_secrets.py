@@ -70,3 +70,56 @@ def test_what_does_not_fit_a_secret_is_refused_without_it(vault: User) -> None:
     with pytest.raises(ToolError) as caught:
         prepare(vault.toolset, "set_value", {"element": name["id"], "value": True})
     assert "takes a text, not a secret" in str(caught.value)
+
+
+@pytest.fixture
+def wallet(start: Any) -> User:
+    """An app whose secrets are told by the texts beside them alone, or by their shape."""
+    user: User = start("gtk", "--beside")
+    return user
+
+
+def test_what_stands_beside_a_field_tells_that_it_is_secret(wallet: User) -> None:
+    found = wallet("find_element", role="text_field", max_results=20)["elements"]
+    beside = {row.get("label"): row for row in found if row.get("value") == "[secret]"}
+    assert {"API key", "Card number:"} <= beside.keys()
+    named = next(row for row in found if row.get("value") == "held 1 by hunter2")
+    assert "secure" not in named.get("states", ())
+    for row in (beside["API key"], beside["Card number:"]):
+        answer = wallet("set_value", element=row["id"], value=NEW)
+        assert wallet.plan is not None
+        assert wallet.plan.facts.level == "DANGEROUS"
+        assert answer["success"]
+        assert OLD not in str(answer)
+        assert NEW not in str(answer)
+
+
+@pytest.mark.parametrize("secret", ["493 021", "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"])
+def test_a_code_that_is_shown_is_read_by_no_tool_and_found_by_none(
+    wallet: User, secret: str
+) -> None:
+    wallet("get_ui_tree")
+    for tool, arguments in (
+        ("get_ui_tree", {"max_tokens": 20_000}),
+        ("get_ui_tree", {"depth": 40, "include_attributes": ["value", "description"]}),
+        ("get_ui_tree", {"depth": 40, "filter_roles": ["static_text"]}),
+        ("find_element", {"role": "static_text"}),
+    ):
+        told = str(wallet(tool, **arguments))
+        assert secret not in told
+        assert "[redacted]" in told
+        assert "593 021" in told
+    assert not wallet("find_element", title=secret)["elements"]
+    assert not wallet("wait_for", title=secret, timeout=0.3)["met"]
+
+
+def test_a_secret_in_a_text_is_not_read_in_pieces(gtk: User) -> None:
+    key = "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"
+    path = gtk.path(title="Notes", role="text_area")
+    gtk("set_value", element=path, value=f"{'before ' * 20}{key} and words behind")
+    pieces = [
+        gtk("get_ui_tree", element=path, offset=at, max_tokens=200) for at in range(0, 160, 7)
+    ]
+    assert "4eC39HqLyj" not in str(pieces)
+    assert "TT1zdp7dc" not in str(pieces)
+    assert "words behind" in str(pieces)

@@ -72,6 +72,18 @@ def test_secrets_are_black_and_what_can_be_acted_on_is_marked() -> None:
     assert "hunter2" not in str(answer)
 
 
+def test_what_is_black_in_a_picture_is_in_no_line_beside_it() -> None:
+    answer, _ = seen(Memory(tree(rows())))
+    assert "4eC39HqLyjWDarjtT1zdp7dc" not in str(answer)
+    kept = Memory(tree(rows()), apps=[APP._replace(id="com.1password.1password")])
+    answer, image = seen(kept)
+    assert image.getpixel((12, 112)) == BLACK
+    assert "key" not in answer["tree"].casefold().replace('"keys"', "")
+    assert 'button "Send"' in answer["tree"]
+    found = prepare(UiToolset(kept), "find_element", {"app": APP.pid, "title": "key"}).perform(None)
+    assert [row["role"] for row in found.value["elements"]] == ["window"]
+
+
 def test_a_picture_is_scaled_to_its_budget_and_can_be_of_one_element() -> None:
     answer, image = seen(Memory(tree(rows())), max_tokens=200)
     assert image.width * image.height <= 200 * 750

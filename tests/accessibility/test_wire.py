@@ -103,7 +103,7 @@ def test_messages_come_whole_however_they_are_cut() -> None:
 
 def test_nobody_on_the_bus_is_told(tmp_path: Path) -> None:
     pool = ConnectionPool(f"unix:path={tmp_path / 'none'}")
-    from iac_accessibility.atspi.reading import method_call
+    from iac_accessibility.atspi.nodes import method_call
 
     with pytest.raises(AppNotResponding):
         pool.call(method_call((":1.1", "/a"), "Accessible", "GetRole"), 0.2)

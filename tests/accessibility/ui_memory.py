@@ -6,6 +6,7 @@ from typing import Any
 
 from iac_accessibility.bridge import parse_stroke
 from iac_accessibility.model import (
+    VALUE_LIMIT,
     AcceptedValue,
     AppNotResponding,
     ChangeKind,
@@ -19,7 +20,9 @@ from iac_accessibility.model import (
     UiEvent,
     UiFault,
     UiNode,
+    clean_foreign_text,
 )
+from iac_accessibility.risk import hidden_in, mark_secret
 
 LIVE = frozenset(("visible", "enabled", "showing"))
 APP = UiApp(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app")
@@ -75,7 +78,15 @@ class Memory:
         node = self.grow(handle)
         if handle in self.values:
             node = node._replace(value=self.values[handle])
-        return node._replace(total=node.total or len(node.children))
+        cleaned = {
+            name: clean_foreign_text(text, VALUE_LIMIT)
+            for name in ("title", "label", "value")
+            if isinstance(text := getattr(node, name), str)
+        }
+        return mark_secret(
+            node._replace(total=node.total or len(node.children), **cleaned),
+            hides=hidden_in(self.running[0].id),
+        )
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> "Memory":
         return self

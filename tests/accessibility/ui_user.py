@@ -12,6 +12,13 @@ from iac_base.errors import ToolError
 from iac_runtime.gate.plans import Plan
 
 
+def element_schema() -> dict[str, Any]:
+    """Return what find_element says of an element; other answers refer to it."""
+    output = dict(ROWS["find_element"].output or {})
+    schema: dict[str, Any] = output["properties"]["elements"]["items"]
+    return schema
+
+
 class User:
     """Calls tools on one app, as a client does, with every answer checked against its schema."""
 
@@ -29,6 +36,9 @@ class User:
         self.plan = prepare(self.toolset, tool, arguments)
         answer = perform(self.plan)
         validate(answer, dict(ROWS[tool].output or {}))
+        for state in (answer.get("element_state"), answer.get("element")):
+            if state is not None:
+                validate(state, element_schema())
         return answer
 
     def fails(self, tool: str, /, **arguments: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from iac_simulator.simulator import demo_state
 from iac_simulator.world import default_world
 
 HERE = Path(__file__).parent
+SNAPSHOTS = HERE.parents[1] / "generator" / "iac_gen" / "snapshots" / "untooled"
 LOCK = HERE / "library.lock"
 RUNS_LOCK = HERE / "library_runs.lock"
 ADDITIONS = "Standard Additions"
@@ -52,7 +53,7 @@ def dictionaries(folder: Path) -> Path:
     laid, iac_gen.render._format_with_black = iac_gen.render._format_with_black, lambda text: text
     try:
         quirks, _ = load_quirks()
-        loaded, failed = read_sources(from_paths([HERE / "dictionaries"], known_apps()))
+        loaded, failed = read_sources(from_paths([SNAPSHOTS], known_apps()))
         assert not failed
         files, _ = build_folder(BuildInputs(loaded, load_includes(), quirks))
     finally:
@@ -78,6 +79,20 @@ def judged(analyser: ScriptAnalyzer) -> dict[str, ScriptAnalysis]:
 def lock(found: Mapping[str, ScriptAnalysis]) -> str:
     """Return the text of the lock."""
     return "".join(f"{locked(row, found[row.name])}\n" for row in shipped_scripts())
+
+
+_AROUND: Final = re.compile(
+    r"""(?mx)
+    ^\s*(?: on\ run.* | end\ run | end\ tell | tell\ application\ "[^"]*" | function\ run.* | \} )$
+    | \btell\ application\ "[^"]*"\ to\  | \breturn\ Application\("[^"]*"\) | \[0\] | ;$"""
+)
+_OF_ITS_OWN: Final = re.compile(r"""["'`&+*/^\d=?]|\bnot\b| - """)
+
+
+def forwards_arguments(script: SavedScript) -> bool:
+    """Say whether a script gives one command to one app, with nothing in it but its arguments."""
+    lines = [line for line in _AROUND.sub("", script.script).splitlines() if line.strip()]
+    return len(lines) == 1 and len(script.apps) == 1 and not _OF_ITS_OWN.search(lines[0])
 
 
 def taken(script: SavedScript, analyser: ScriptAnalyzer) -> list[str]:
@@ -203,8 +218,9 @@ if __name__ == "__main__":
 
     shipped_tools = HERE.parent.parent / "generated" / "iac_tools"
     with tempfile.TemporaryDirectory() as made:
-        catalogue = Catalogue([dictionaries(Path(made)), shipped_tools])
-        found = ScriptAnalyzer(catalogue)
-        LOCK.write_text(lock(judged(found)), encoding="utf-8")
-        RUNS_LOCK.write_text("\n".join([*library_lines(found), ""]), encoding="utf-8")
+        # As the product judges them, and run with the tables of all their apps.
+        product = ScriptAnalyzer(Catalogue([shipped_tools]))
+        LOCK.write_text(lock(judged(product)), encoding="utf-8")
+        known = ScriptAnalyzer(Catalogue([dictionaries(Path(made)), shipped_tools]))
+        RUNS_LOCK.write_text("\n".join([*library_lines(known), ""]), encoding="utf-8")
     sys.exit(0)

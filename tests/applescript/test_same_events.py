@@ -90,6 +90,9 @@ def write_readings(tables: Tables) -> Iterator[tuple[str, str, str]]:
         yield f"{key}_count", f"count every {term}", f"{many}.length"
         yield f"{key}_exists", f"exists {term} 2", f"{many}[1].exists()"
         for prop in row.properties[:3]:
+            if prop.term in tables.classes:
+                # Whether AppleScript takes the word for the class, only a Mac tells.
+                continue
             said = f"{prop.term} of every {term}"
             yield f"{key}_{prop.jxa}", f"get {said}", f"{many}.{prop.jxa}()"
             if prop.type == "text":

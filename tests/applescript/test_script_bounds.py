@@ -175,7 +175,7 @@ def test_every_answer_has_the_form_that_its_schema_says(
         return
     finally:
         toolset.close()
-    assert set(found) == {"success", "data", "error"}
+    assert set(found) - {"next"} == {"success", "data", "error"}
     if found["success"]:
         assert found["error"] == {}
     else:

@@ -21,6 +21,7 @@ from iac_mcp.setup.checks import (
     ServerProcess,
     server_processes,
 )
+from iac_mcp.setup.clients import CLIENTS, Launch, client_entry, client_file
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
@@ -195,11 +196,26 @@ def test_a_state_folder_that_others_can_read_is_a_problem(
     assert (finding.state, finding.mend) == ("problem", f"chmod 700 '{folder}'")
 
 
+@pytest.mark.parametrize(("system", "state"), [("darwin", "ok"), ("linux", "warning")])
+def test_a_client_without_prompts_is_said_to_have_none(
+    place: DoctorContext, tmp_path: Path, system: str, state: str
+) -> None:
+    there = replace(place, system=system, environ={"HOME": str(tmp_path)})
+    desktop = CLIENTS["claude-desktop"]
+    path = client_file(desktop, there.environ, system)
+    path.parent.mkdir(parents=True)
+    entry = client_entry(desktop, Launch(sys.executable, ("-m", "iac_mcp", "serve")))
+    path.write_text(json.dumps({"mcpServers": {"iac": entry}}))
+    finding = next(iter(checks.check_approval_prompts(there)))
+    assert finding.state == state
+    assert finding.says.startswith("Claude Desktop cannot show approval prompts")
+
+
 def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
     place: DoctorContext, tmp_path: Path
 ) -> None:
     assert (
-        only(checks.check_approval_prompts(place)).says == "every client can show approval prompts"
+        only(checks.check_approval_prompts(place)).says == "no approval prompt is without an answer"
     )
     store = ApprovalStore(tmp_path / "data" / "state")
     for times in range(1, MAX_UNAPPROVED + 1):

@@ -60,7 +60,7 @@ def test_what_else_lies_in_the_data_folder_stays(run, home: Path, desktop: Path)
 def test_without_clients_and_without_a_person_nothing_is_changed(run, home: Path) -> None:
     status, _, err = run("setup", "--yes")
     assert status == 2
-    assert "Name one with --client" in err
+    assert "Install one, such as Claude Desktop" in err
     (home / ".codex").mkdir()
     status, _, err = run("setup")
     assert status == 2

@@ -138,7 +138,7 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
     head, *lines = run("diff", diary, tools).stdout.splitlines()
     assert head == "2 apps change; breaks calls: 2, can do more: 1, words and versions: 1"
     groups = {
-        "breaks": ["diary: diary_find: parameter in_ added, required",
+        "breaks": ["diary: diary_find: parameter in added, required",
                    "ledger: app gone, 6 tools with it"],
         "more": ["diary: diary_eval added (DANGEROUS)"],
         "words": ["diary: the dictionary changed"],

@@ -10,7 +10,13 @@ import pytest
 from click.testing import CliRunner
 from plans_desk import CATALOGUE, ROOT, Desk
 
-from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError, ToolError
+from iac_base.errors import (
+    CallRefusedError,
+    InvalidParameterError,
+    SetupError,
+    ToolError,
+    pip_install,
+)
 from iac_mcp.cli.main import cli
 from iac_plans.check import tool_signatures
 from iac_plans.store import load_plans, pinned_tools
@@ -274,7 +280,7 @@ def test_without_the_sandbox_a_plan_says_how_to_get_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pydantic_monty", None)
-    with pytest.raises(SetupError, match=r"install it with: pip install 'iac-for-mac\[plans\]'"):
+    with pytest.raises(SetupError, match=re.escape(pip_install("plans"))):
         desk.ask("run_plan", program="1")
 
 

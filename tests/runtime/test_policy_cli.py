@@ -217,7 +217,7 @@ def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) ->
     with store.open_transaction() as connection:
         connection.execute("UPDATE decisions SET says = 'nothing'")
     assert "void: this row was changed by hand" in run(capsys, "decisions")[1]
-    assert run(capsys, "decisions", "--revoke", "7")[0] == 1
+    assert run(capsys, "decisions", "--revoke", "7")[0] == 2
     assert run(capsys, "decisions", "--revoke", "x")[0] == 2
     assert run(capsys, "decisions", "--revoke", "1")[1] == "Revoked: 1.\n"
     assert run(capsys, "decisions", "--revoke", "all")[:2] == (0, "Revoked: 0.\n")

@@ -276,7 +276,7 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
 @pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(("typed", "says"), [
-    (b"Y\n", b"note-1"), (b"\n", b"You declined; nothing was sent."),
+    (b"Y\n", b".notes.byId("), (b"\n", b"You declined; nothing was sent."),
     (b"\x04", b"Nobody answered the prompt; nothing was sent."),
 ])  # fmt: skip
 def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:

@@ -230,7 +230,7 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
 
 @pytest.mark.parametrize(("tool", "arguments", "said", "way"), [
     ("diary_get", {"target": 'journals.byId("gone")'},
-     'Diary has no journals.byId("gone") (any more).',
+     'There is no journals.byId("gone") in Diary.',
      'diary_list {"element": "journal", "limit": 20}'),
     ("diary_get", {"target": 'journals[0].entries["gone"].name'}, 'no journals[0].entries["gone"]',
      'diary_list {"element": "entry", "of": "journals[0]", "limit": 20}'),

@@ -173,7 +173,7 @@ def test_what_nothing_serves_is_told_so() -> None:
 @pytest.mark.parametrize(("choice", "there", "gone"), [
     (Choice(), "find_tools write_tool perform_action", ""),
     (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
-    (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
+    (Choice(("notes",)), "Verify: next", "find_tools read_tool execute_applescript"),
     (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
 ])  # fmt: skip
 def test_instructions_speak_of_what_can_be_called(choice: Choice, there: str, gone: str) -> None:

@@ -46,6 +46,64 @@ def test_a_first_scenario_calls_what_the_server_lists(
     assert "No such file" in run("new", "/nowhere/at/all").err
 
 
+READER = """
+import json, sys
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+READS = {"annotations": {"readOnlyHint": True}}
+TASKS = {"execution": {"taskSupport": "required"}}
+TOOLS = {"look": READS, "find": READS, "put": {}, "wait": TASKS}
+NOW = "2025-01-01T00:00:00Z"
+TASK = {"taskId": "t1", "status": "working", "createdAt": NOW, "lastUpdatedAt": NOW, "ttl": 1}
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params", {})
+    result, error = None, {"code": -32601, "message": "Method not found"}
+    if method == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "reader", "version": "1"}}
+    if method == "tools/list":
+        result = {"tools": [{"name": k, "inputSchema": TEXT, **v} for k, v in TOOLS.items()]}
+    if method == "tools/call":
+        wrong = params["name"] != "look"
+        text = f"no such {params['arguments']['text']}" if wrong else "seen"
+        result = {"content": [{"type": "text", "text": text}], "isError": wrong}
+        if params["name"] == "wait":
+            result = {"task": TASK} if "task" in params else None
+    if "id" in message:
+        answer = {"error": error} if result is None else {"result": result}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("called", [False, True])
+def test_a_first_scenario_runs_from_where_it_lies_and_expects_errors(
+    run: Run, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: bool
+) -> None:
+    make(READER, "bin/reader.py")
+    (tmp_path / "tests").mkdir()
+    monkeypatch.chdir(tmp_path)
+    words = ("--", sys.executable, "bin/reader.py")
+    ran = run("new", "-o", "tests/a.toml", *(["--call"] if called else []), *words)
+    assert ran.status == 0, ran.err
+    document = tomllib.loads((tmp_path / "tests/a.toml").read_text())
+    calls = [rule["response"]["tool_calls"][0] for rule in document["responses"]]
+    wrong = {"is_error": True, "contains": "no such text"}
+    assert [call["expect"] for call in calls[:3]] == [
+        {"is_error": False}, wrong, wrong if called else {"is_error": False},
+    ]  # fmt: skip
+    # A plain call of a tool that works as a task is always refused.
+    assert (calls[3]["request"], calls[3]["input"]["name"]) == ("tools/call", "wait")
+    monkeypatch.chdir("/")
+    ran = run("run", tmp_path / "tests/a.toml")
+    assert ran.status == (0 if called else 1), ran.err
+    # What was not called is not known to be an error.
+    assert "mcp__reader__put" in ran.err or called
+    assert "mcp__reader__wait" not in ran.err
+
+
 @pytest.mark.parametrize(("words", "name"), [
     ("mcp-server-time", "time"),
     ("npx -y @modelcontextprotocol/server-everything stdio", "everything"),

@@ -10,7 +10,8 @@ import pytest
 from scenario_helpers import Run
 
 from iac_base.secrets import REDACTED, secrets_of, without_secrets
-from iac_scenario.recording import recorded_calls, scenario_document
+from iac_scenario.model import StdioServer
+from iac_scenario.recording import placed_server, recorded_calls, scenario_document
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 TOKEN = "ghp_" + "a1" * 18
@@ -98,7 +99,18 @@ def test_without_a_configuration_it_stands_in_the_place_of_a_server(tmp_path: Pa
         anyio.run(main)
     """)  # noqa: E501
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60, capture_output=True)
-    assert 'equals = "through"' in output.read_text()
+    assert 'like = "through"' in output.read_text()
+
+
+def test_a_recorded_server_is_found_from_where_the_scenario_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server, below = StdioServer("python", ("a.py",)), StdioServer("python", cwd="below")
+    assert placed_server(server, Path("a.toml")).cwd is None
+    assert placed_server(server, Path("tests/a.toml")).cwd == ".."
+    assert placed_server(below, Path("tests/a.toml")).cwd == "../below"
+    assert placed_server(below, Path("a.toml")).cwd == "below"
 
 
 def test_what_cannot_be_recorded_is_one_line(tmp_path: Path, run: Run) -> None:

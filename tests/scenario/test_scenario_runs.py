@@ -12,6 +12,8 @@ import psutil
 import pytest
 from scenario_helpers import Make, Run
 
+from iac_scenario.bash import _find_bubblewrap
+
 EXAMPLE = """
     [tool_execution]
     mode = "mock"
@@ -245,16 +247,16 @@ def test_wrong_usage_is_status_two(make: Make, run: Run) -> None:
 @pytest.mark.usefixtures("confinement")
 def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
     path = make("""
-        tool_execution.mode = "simulated"
+        tool_execution.mode = "mock"
         [default_response]
         text = "Done."
-        tool_calls = [{ tool = "Bash", input = { command = "touch x" }, expect = { equals = "" } }]
+        tool_calls = [{ tool = "Bash", input = { command = "touch x" }, result = "" }]
         """)
     assert run("run", path, "-p", "x").out == "Done.\n"
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["run"], "Missing argument 'FILE'."), (["nope"], "There is no command 'nope'."),
+    (["run"], "Missing argument 'FILE'."), (["nope"], "There is no command called nope."),
     (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
     (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
     (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),
@@ -286,7 +288,7 @@ SIMULATED = 'tool_execution.mode = "simulated"\n'
     ("unjudged", SIMULATED + HELLO + TODO + "expect = { is_error = false }",
      "the expectations of TodoWrite were never judged"),
     ("error", SIMULATED + TODO.replace("TodoWrite", "Bush") + 'expect = { contains = "Bush" }',
-     ":2: Bush failed, and no expectation allows that: Bush is not simulated."),
+     ":2: Bush failed, and no expectation allows that: "),
 ])  # fmt: skip
 def test_what_nobody_meant_fails_with_its_line_and_is_allowed_by_name(
     make: Make, run: Run, kind: str, text: str, said: str
@@ -385,6 +387,51 @@ tool_calls = [
         "the server ours lists no tool ecco",
         "the arguments do not fit: 'text' i",
     ], ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '[default_response]\ntool_calls = [{ tool = "Read", input = { file_path = "a" } }]\n',
+            ":3: Read was called, but the step has no expectation.",
+        ),
+        (
+            '[permissions]\ndeny = ["Read(./a*)"]\n[default_response]\ntool_calls = ['
+            '{ tool = "Read", input = { file_path = "a" }, expect = { contains = "x" } }]\n',
+            ":5: Read: Read was refused: the rule Read(./a*) denies it",
+        ),
+        (
+            '[[responses]]\npattern = { type = "any" }\n',
+            ":2: has neither a response nor a failure.",
+        ),
+        (
+            "[default_response]\ntool_calls = ["
+            '{ tool = "Bash", input = { command = "ls" }, expect = { contains = "x" } }]\n',
+            ":3: Bash: Bash, Grep and Glob need bubblewrap (bwrap)",
+        ),
+    ],
+)
+def test_check_finds_what_a_run_fails_on(
+    make: Make, run: Run, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    path = make(f'tool_execution.mode = "simulated"\n{text}')
+    if "bwrap" in told:
+        monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+        _find_bubblewrap.cache_clear()
+    ran = run("check", path)
+    assert (ran.status, told in ran.err) == (1, True), ran.err
+    assert run("run", path, "-p", "go").status == 1
+    _find_bubblewrap.cache_clear()
+
+
+@pytest.mark.parametrize("word", ["run", "check"])
+def test_a_broken_configuration_is_an_error_in_every_mode(make: Make, run: Run, word: str) -> None:
+    config = make('{"mcpServers": {"a": {"comand": "x"}}}', "servers.json")
+    path = make('[default_response]\ntext = "hi"\n')
+    ran = run(word, path, "--mcp-config", config, *(["-p", "go"] if word == "run" else []))
+    assert ran.status == 2
+    assert "mcpServers.a: needs the field command" in ran.err
 
 
 CATASTROPHE = "^(a|aa)+$"

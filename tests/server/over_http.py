@@ -34,10 +34,11 @@ def over_http(
     server: Server[Any],
     said: Mapping[str, Any] = {},
     limits: HttpLimits = HttpLimits(),  # noqa: B008 (it is immutable)
+    kind: type[socket.socket] = socket.socket,
     **raw: Any,
 ) -> Iterator[HttpSettings]:
     """Serve on any port of this machine; `said` is the table [http], `raw` are options."""
-    with socket.socket() as listener:
+    with kind() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(256)
         settings = read_http_settings(raw, said, listener.getsockname()[1])

@@ -30,7 +30,7 @@ from iac_base.logs import LOGGER, start_logging
 from iac_mcp.http import clients, serve
 from iac_mcp.http.clients import add_client
 from iac_mcp.http.guard import HttpLimits, SessionEvents
-from iac_mcp.http.serve import quiet_full_table
+from iac_mcp.http.serve import RepeatFilter
 from iac_runtime.audit.reading import verify_audit
 from iac_runtime.serve.stdio import server_identity
 
@@ -82,6 +82,9 @@ def test_strangers_and_pages_of_other_sites_get_nothing(url: str, token: str) ->
         (421, token, {"host": "127.0.0.1:1"}), (403, token, {"origin": "https://evil.example"}),
         (403, token, {"origin": "null"}),
         (403, token, {"origin": f"https://127.0.0.1:{port}.evil.example"}),
+        # The port is part of an origin: what else runs on this machine is another site.
+        (403, token, {"origin": "http://localhost"}), (421, token, {"host": f"localhost.:{port}"}),
+        (421, token, {"host": f"host.docker.internal:{port}"}), (421, token, {"host": "[::2]"}),
         (400, token, {"content-type": "text/plain"}), (406, token, {"accept": "text/html"}),
         (404, token, {"mcp-session-id": "0" * 32}),
         (200, token, {"origin": f"http://localhost:{port}", "host": f"localhost:{port}"}),
@@ -90,6 +93,9 @@ def test_strangers_and_pages_of_other_sites_get_nothing(url: str, token: str) ->
         answer = Wire(url, secret, **headers).post()
         assert answer.status_code == status, (headers, answer.text)
         assert "access-control-allow-origin" not in answer.headers
+        if status == 421:
+            assert f'"{headers["host"]}"' in answer.text
+            assert "hosts under [http] in policy.toml" in answer.text
     # A form or a picture of a page can send no header; a preflight is not answered with leave.
     assert Wire(f"{url}?access_token={token}").post().status_code == 401
     preflight = Wire(url, origin="https://evil.example").http.options(url)
@@ -297,6 +303,30 @@ def test_what_is_kept_of_a_stream_is_bounded_and_its_own(size: int) -> None:
     anyio.run(main)
 
 
+def test_what_is_kept_of_all_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SessionEvents, "ALL", 10_000)
+    monkeypatch.setattr(SessionEvents, "_kept", set())
+    sent: list[str] = []
+
+    async def send(event: Any) -> None:
+        sent.append(event.event_id)
+
+    async def main() -> None:
+        answer = types.JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": "x" * 900})
+        modest, greedy = SessionEvents(), [SessionEvents() for _ in range(4)]
+        first = await modest.store_event("a", None)
+        await modest.store_event("a", answer)
+        for _ in range(20):
+            for store in greedy:
+                await store.store_event("a", answer)
+        assert sum(store._bytes for store in (modest, *greedy)) <= 10_000
+        # Those that keep much give way.
+        await modest.replay_events_after(first, send)
+
+    anyio.run(main)
+    assert sent == ["2"]
+
+
 def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
     mine = Wire(url, token).open()
     with mine.stream("POST", call_of("kept", 7, seconds=0.5)) as answer:
@@ -386,19 +416,40 @@ def test_connections_of_one_address_leave_room_for_the_rest(
 
 
 def test_a_full_table_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    log = logging.getLogger("asyncio")
-    log.addFilter(quiet_full_table)
+    log, bound = logging.getLogger("asyncio"), RepeatFilter()
+    caplog.handler.addFilter(bound)
     try:
-        for _ in range(1_000):
-            log.error("socket.accept() out of system resource\nsocket: <socket>")
+        for number in range(1_000):
+            log.error("socket.accept() out of system resource\nsocket: <socket %d>", number)
         log.error("something else")
     finally:
-        log.removeFilter(quiet_full_table)
+        caplog.handler.removeFilter(bound)
     told = [row.getMessage() for row in caplog.records]
     assert told == [
         "Nobody can connect: the process has no file descriptor left.",
         "something else",
     ]
+
+
+def test_what_strangers_send_is_told_once_a_minute(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(serve.time, "monotonic", lambda: now[0])
+    log, bound = logging.getLogger("mcp.server.of_a_test"), RepeatFilter()
+    caplog.handler.addFilter(bound)
+    caplog.set_level(logging.DEBUG)
+    try:
+        for number in range(200):
+            log.warning(f"Strange header: {number}")
+            log.debug("seen") if number < 2 else None
+            now[0] += 0.5
+    finally:
+        caplog.handler.removeFilter(bound)
+    assert [row.getMessage() for row in caplog.records] == [
+        "Strange header: 0", "seen", "seen",
+        "Strange header: 120 (and 119 more like this before)",
+    ]  # fmt: skip
 
 
 def test_the_log_begins_anew_and_stays_private(tmp_path: Path) -> None:

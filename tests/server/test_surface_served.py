@@ -339,10 +339,17 @@ def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
     backing.close()
 
 
-def test_a_damaged_catalogue_is_one_line(tools: Path) -> None:
+def test_a_damaged_app_of_a_catalogue_costs_that_app(
+    tools: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     catalogue = json.loads((tools / "catalogue.json").read_bytes())
     catalogue["apps"]["notes"] = {"id": "com.apple.Notes"}
     (tools / "catalogue.json").write_text(json.dumps(catalogue))
+    listed = b"".join(Listings([tools], Choice(("all",)))())
+    assert b"mail_list" in listed
+    assert b"notes_list" not in listed
+    assert any("iac-gen build" in line for line in caplog.messages)
+    (tools / "catalogue.json").write_text("{")
     with pytest.raises(SetupError, match="iac-gen build"):
         Listings([tools], Choice())()
 

@@ -98,6 +98,11 @@ def show_command(
     """Print the model of APPS as JSON."""
     told = common.load_corrections(own, None)
     if asked:
+        if not {"--help", "-h"}.isdisjoint(asked):
+            # They were taken for the name that --why waits for.
+            context = click.get_current_context()
+            click.echo(context.get_help())
+            return
         if apps or everything or only_unbound or only_field:
             common.fail("--why needs one app and one name, and works with no other option")
         _show_why(*asked, find, told)

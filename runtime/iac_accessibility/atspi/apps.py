@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.atspi.reading import (
+from iac_accessibility.atspi.nodes import (
     ATSPI,
     ROOT_PATH,
     STATES,

@@ -20,27 +20,25 @@ from iac_accessibility.atspi.apps import (
     read_registered_apps,
 )
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.reading import (
+from iac_accessibility.atspi.nodes import (
     ATSPI,
     NO_NODE,
     PROPERTIES,
     ROLES,
     ROOT_PATH,
-    AtspiReader,
     ElementItem,
-    action_names,
     has_state,
     method_call,
     property_call,
-    read_cached_elements,
     role_of,
     state_bits,
     states_of,
-    text_of,
 )
+from iac_accessibility.atspi.reading import AtspiReader, action_names, read_cached_elements
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
 from iac_accessibility.model import (
+    TEXT_MARGIN,
     AcceptedValue,
     ActionFailed,
     AppNotResponding,
@@ -56,8 +54,10 @@ from iac_accessibility.model import (
     Unsupported,
     action_name,
     clean_foreign_text,
+    clean_text_part,
     takes_typing,
 )
+from iac_accessibility.risk import hidden_in
 
 if TYPE_CHECKING:
     # Imported where keys are first given: it needs a library of its own.
@@ -164,9 +164,10 @@ class AtspiBridge:
         if is_screen(app.key):
             return ScreenReader(self.input_devices)
         if not whole:
-            return AtspiReader(self._bus, {})
+            return AtspiReader(self._bus, {}, hides=hidden_in(app.id))
         bus: Any = app.key
-        return AtspiReader(self._bus, self._read_cache(bus[0], timeout))
+        items = self._read_cache(bus[0], timeout)
+        return AtspiReader(self._bus, items, hides=hidden_in(app.id))
 
     def _read_cache(self, bus: str, timeout: float) -> dict[Handle, ElementItem]:
         """Return what a toolkit hands out at once, over a connection that acts do not use.
@@ -261,8 +262,9 @@ class AtspiBridge:
         end = min(start + most, total)
         if start >= end:
             return "", total
-        (text,) = self._bus.call(method_call(handle, "Text", "GetText", "ii", start, end), timeout)
-        return text_of(text, most), total
+        first, last = max(start - TEXT_MARGIN, 0), min(end + TEXT_MARGIN, total)
+        (text,) = self._bus.call(method_call(handle, "Text", "GetText", "ii", first, last), timeout)
+        return clean_text_part(text, start - first, end - first).replace("\ufffc", ""), total
 
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:  # noqa: ARG002
         """Return what the X server shows there; it answers at once."""

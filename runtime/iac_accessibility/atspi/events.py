@@ -14,7 +14,7 @@ from jeepney import HeaderFields, MessageType
 from jeepney.bus_messages import MatchRule, message_bus
 from jeepney.low_level import Message
 
-from iac_accessibility.atspi.reading import ATSPI
+from iac_accessibility.atspi.nodes import ATSPI
 from iac_accessibility.atspi.wire import BusCall, connect_bus
 from iac_accessibility.bridge import ChangeQueue
 from iac_accessibility.model import AppNotResponding, ChangeKind, UiApp, UiEvent, clean_foreign_text

@@ -7,10 +7,37 @@ were never open, cells of tables) is asked for. Identifiers are not in the snaps
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
+from iac_accessibility.atspi.nodes import (
+    ACTIONS,
+    ATSPI,
+    CACHE_PATH,
+    CHILDREN,
+    DESCRIPTION,
+    FRAME,
+    IDENTIFIER,
+    LABEL,
+    LABELLED_BY,
+    NO_NODE,
+    VALUE,
+    Answer,
+    ElementItem,
+    first_body,
+    frame_of,
+    has_state,
+    item_of,
+    kind_of,
+    method_call,
+    node_of,
+    property_call,
+    property_value,
+    role_of,
+    state_bits,
+    text_of,
+)
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
@@ -18,243 +45,14 @@ from iac_accessibility.model import (
     VALUE_LIMIT,
     AppNotResponding,
     Detail,
-    ElementGone,
     Frame,
     Handle,
     Scalar,
     UiFault,
     UiNode,
-    action_name,
     clean_foreign_text,
-    role_name,
-    takes_typing,
 )
-from iac_accessibility.risk import marked
-
-ATSPI: Final = "org.a11y.atspi."
-PROPERTIES: Final = "org.freedesktop.DBus.Properties"
-ROOT_PATH: Final = "/org/a11y/atspi/accessible/root"
-CACHE_PATH: Final = "/org/a11y/atspi/cache"
-
-ROLES: Final = tuple(
-    role_name(name)
-    for name in (
-        "unknown accelerator-label alert animation arrow calendar canvas check-box check-menu-item"
-        " color-chooser column-header combo-box date-editor desktop-icon desktop-frame dial dialog"
-        " directory-pane drawing-area file-chooser filler focus-traversable font-chooser frame"
-        " glass-pane html-container icon image internal-frame label layered-pane list list-item"
-        " menu menu-bar menu-item option-pane page-tab page-tab-list panel password-text"
-        " popup-menu progress-bar push-button radio-button radio-menu-item root-pane row-header"
-        " scroll-bar scroll-pane separator slider spin-button split-pane status-bar table"
-        " table-cell table-column-header table-row-header tearoff-menu-item terminal text"
-        " toggle-button tool-bar tool-tip tree tree-table unknown viewport window extended header"
-        " footer paragraph ruler application autocomplete editbar embedded entry chart caption"
-        " document-frame heading page section redundant-object form link input-method-window"
-        " table-row tree-item document-spreadsheet document-presentation document-text"
-        " document-web document-email comment list-box grouping image-map notification info-bar"
-        " level-bar title-bar block-quote audio video definition article landmark log marquee math"
-        " rating timer static math-fraction math-root subscript superscript description-list"
-        " description-term description-value footnote content-deletion content-insertion mark"
-        " suggestion push-button-menu"
-    ).split()
-)
-"""Role number -> name."""
-
-STATES: Final = {
-    "active": 1,
-    "checked": 4,
-    "defunct": 6,
-    "editable": 7,
-    "expanded": 10,
-    "focusable": 11,
-    "focused": 12,
-    "minimized": 15,
-    "modal": 16,
-    "multi_line": 17,
-    "pressed": 20,
-    "selected": 23,
-    "enabled": 24,
-    "showing": 25,
-    "visible": 30,
-    "default": 39,
-    "read_only": 43,
-}
-"""State -> bit in the two words that GetState answers with."""
-
-
-def has_state(states: int, name: str) -> bool:
-    """Say whether a state is among the bits."""
-    return bool(states >> STATES[name] & 1)
-
-
-Answer: TypeAlias = tuple[Any, ...] | UiFault
-"""The body of an answer, or why there is none."""
-
-_SHOWN: Final = STATES.keys() - {"defunct", "multi_line", "read_only"}
-# As plain numbers: flags of an enumeration are slow, and are asked for every element.
-CHILDREN: Final = Detail.CHILDREN.value
-VALUE: Final = Detail.VALUE.value
-IDENTIFIER: Final = Detail.IDENTIFIER.value
-FRAME: Final = Detail.FRAME.value
-ACTIONS: Final = Detail.ACTIONS.value
-DESCRIPTION: Final = Detail.DESCRIPTION.value
-LABEL: Final = Detail.LABEL.value
-LABELLED_BY: Final = 2
-"""Number of the relation (AtspiRelationType)."""
-
-_SAYING: Final = ("placeholder-text", "placeholder", "help", "title")
-"""Attributes that stand for a title, in this order."""
-NO_NODE: Final = "/org/a11y/atspi/null"
-
-
-class ElementItem(NamedTuple):
-    """What is known of an element after the first round; `children` is None where not known."""
-
-    role: int
-    name: str
-    states: int
-    description: str = ""
-    identifier: str = ""
-    children: tuple[Handle, ...] | None = None
-    total: int = 0
-
-
-def item_of(*answers: Answer) -> ElementItem | UiFault:
-    """Return what name, role, states and description say, or the first fault among them."""
-    for answer in answers[:3]:
-        if isinstance(answer, UiFault):
-            return answer
-    name, role, states, description = answers
-    assert isinstance(role, tuple)
-    assert isinstance(states, tuple)
-    bits = state_bits(states[0])
-    if bits >> STATES["defunct"] & 1:
-        return ElementGone("the element no longer exists")
-    return ElementItem(role[0], property_value(name, ""), bits, property_value(description, ""))
-
-
-def kind_of(item: ElementItem) -> tuple[str, bool]:
-    """Return what says which details an element has: its role, and whether it can be edited."""
-    return role_of(item), has_state(item.states, "editable")
-
-
-def node_of(
-    handle: Handle, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
-) -> UiNode | UiFault:
-    """Return the node of an item, or `AppNotResponding` where one of the answers did not come.
-
-    Args:
-        want: What is wanted of it, as numbers of `Detail`.
-        got: What was asked beside: `children`, `each`, `number`, `text`, `frame`, `actions`.
-    """
-    for answers in got.values():
-        for answer in answers:
-            if isinstance(answer, AppNotResponding):
-                return answer
-    role = role_of(item)
-    value = _element_value(role, item, want, got)
-    states = states_of(item.states)
-    if role == "secure_text_field":
-        states |= {"secure"}
-    if value is True:
-        states |= {"checked"}
-    frame = first_body(got.get("frame"))
-    actions = first_body(got.get("actions"))
-    of_text = takes_typing(role, states)
-    children = _child_handles(item, got)
-    node = UiNode(
-        handle,
-        role,
-        clean_foreign_text(item.name),
-        item.identifier,
-        states,
-        children if want & CHILDREN else (),
-        max(item.total, len(children)),
-        value,
-        clean_foreign_text(item.description) if want & DESCRIPTION else "",
-        Frame(*map(float, frame[0])) if frame else None,
-        tuple(dict.fromkeys(action_name(one, of_text=of_text) for one in actions[0] if one))
-        if actions
-        else (),
-        label_of(item, got) if "relations" in got else "",
-    )
-    if body := first_body(got.get("identifier")):
-        named = node._replace(identifier=clean_foreign_text(property_value(body, "")))
-        return marked(named)._replace(identifier=item.identifier)
-    return marked(node)
-
-
-@lru_cache(maxsize=1_024)
-def states_of(bits: int) -> frozenset[str]:
-    """Return the names of the states among the bits."""
-    return frozenset(name for name in _SHOWN if has_state(bits, name))
-
-
-def role_of(item: ElementItem) -> str:
-    """Return the role in the inner spelling."""
-    role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
-    return "text_area" if role == "text_field" and has_state(item.states, "multi_line") else role
-
-
-def _element_value(
-    role: str, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
-) -> Scalar:
-    if not want & VALUE:
-        return None
-    if role in BOOLEAN_ROLES:
-        return has_state(item.states, "checked") or has_state(item.states, "pressed")
-    if number := first_body(got.get("number")):
-        return float(number[0][1])
-    if text := first_body(got.get("text")):
-        return text_of(text[0])
-    return None
-
-
-def text_of(text: object, limit: int = VALUE_LIMIT) -> str:
-    """Return a text without the places where elements are embedded in it."""
-    return clean_foreign_text(str(text).replace("\ufffc", ""), limit)
-
-
-def _child_handles(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
-    if item.children is not None:
-        return item.children
-    if whole := first_body(got.get("children")):
-        return tuple(ref for ref in whole[0] if ref[1] != NO_NODE)
-    each = [answer for answer in got.get("each", ()) if not isinstance(answer, UiFault)]
-    return tuple(answer[0] for answer in each if answer[0][1] != NO_NODE)
-
-
-def label_of(item: ElementItem, got: Mapping[str, list[Answer]]) -> str:
-    """Return what stands for a title where no other element labels this one."""
-    rows = first_body(got.get("attributes"))
-    attributes = dict(rows[0]) if rows else {}
-    description = first_body(got.get("said"))
-    words = [
-        *(attributes.get(key, "") for key in _SAYING),
-        description[0][1] if description else "",
-    ]
-    return clean_foreign_text(next(filter(None, words), item.description))
-
-
-def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
-    """Return the body of the first answer, or None if there is none."""
-    if not answers or isinstance(answers[0], UiFault):
-        return None
-    return answers[0]
-
-
-def property_value(answer: Answer, otherwise: Any) -> Any:
-    """Return the value of a property, or `otherwise` where it could not be read."""
-    if isinstance(answer, UiFault) or not answer:
-        return otherwise
-    value = answer[0]
-    return value[1] if isinstance(value, tuple) else value
-
-
-def state_bits(words: Sequence[int]) -> int:
-    """Return the words that GetState answers with as one number."""
-    return words[0] | words[1] << 32 if len(words) > 1 else (words[0] if words else 0)
-
+from iac_accessibility.risk import Hides, mark_secret, needs_neighbours, text_beside
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -266,18 +64,6 @@ _NOT_HELD: Final = IDENTIFIER | FRAME | ACTIONS | LABEL
 _LABELLED: Final = TEXT_ROLES | BOOLEAN_ROLES | _NUMERIC | {"button", "link", "image", "icon"}
 _OPTIONS: Final = 100
 """Most options of a combo box among which the selected one is looked for."""
-
-
-def method_call(
-    handle: Any, interface: str, member: str, signature: str = "", *body: Any
-) -> BusCall:
-    """Return a call of an element; `interface` without its prefix."""
-    return BusCall(handle[0], handle[1], ATSPI + interface, member, signature, body)
-
-
-def property_call(handle: Any, interface: str, name: str) -> BusCall:
-    """Return the call that reads a property."""
-    return BusCall(handle[0], handle[1], PROPERTIES, "Get", "ss", (ATSPI + interface, name))
 
 
 def read_cached_elements(
@@ -300,11 +86,19 @@ def read_cached_elements(
 
 
 class AtspiReader:
-    """Reads elements; `items` are those that are known from a snapshot."""
+    """Reads elements.
 
-    def __init__(self, pool: ConnectionPool, items: Mapping[Handle, ElementItem]) -> None:
+    Args:
+        items: Those that are known from a snapshot.
+        hides: What of the app is not shown.
+    """
+
+    def __init__(
+        self, pool: ConnectionPool, items: Mapping[Handle, ElementItem], *, hides: Hides = ""
+    ) -> None:
         self._pool = pool
         self._items = items
+        self._hides = hides
 
     def read(
         self, handles: Sequence[Handle], want: Detail, timeout: float
@@ -328,7 +122,9 @@ class AtspiReader:
         if want & VALUE and any(_detail_calls(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
         node = node_of(handle, item, want, {})
-        return node if isinstance(node, UiNode) else None
+        if not isinstance(node, UiNode) or needs_neighbours(node, valued=False):
+            return None
+        return mark_secret(node, hides=self._hides)
 
     def reread_path(
         self, way: Sequence[UiNode], want: Detail, timeout: float
@@ -373,6 +169,7 @@ class AtspiReader:
         ]
         if "relations" in got:
             self._add_labels(ends, {len(ends) - 1: got["relations"]}, end)
+        self._mark_secrets(ends, bits, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
@@ -449,7 +246,106 @@ class AtspiReader:
             self._add_labels(nodes, relations, end)
         if want & VALUE:
             self._add_late_values(nodes, end)
+        self._mark_secrets(nodes, want, end)
         return nodes
+
+    def _mark_secrets(self, nodes: list[UiNode | UiFault], want: int, end: float) -> None:
+        """Take out what is not shown, by what stands beside where an element has no name."""
+        asked = {
+            at: node.handle
+            for at, node in enumerate(nodes)
+            if isinstance(node, UiNode)
+            and needs_neighbours(node, valued=bool(want & VALUE))
+            and self._may_be_called_secret(node)
+        }
+        beside = dict.fromkeys(asked, "")
+        # A field may lie in a box of its own beside its label.
+        for _ in range(2):
+            places = self._read_places(list(asked.values()), end) if asked else []
+            above: dict[int, Handle] = {}
+            for at, (parent, frame, texts) in zip(asked, places, strict=True):
+                beside[at] = text_beside(frame, texts)
+                if not texts and parent is not None:
+                    above[at] = parent
+            asked = above
+        for at, node in enumerate(nodes):
+            if isinstance(node, UiNode) and (at in beside or self._hides):
+                label = beside.get(at, "")
+                now = mark_secret(node, label, hides=self._hides)
+                secret = "secure" in now.states - node.states
+                nodes[at] = now._replace(label=label) if secret else now
+
+    @cached_property
+    def _places(self) -> dict[Handle, tuple[Handle, int]]:
+        """Parent and number of each element of the snapshot."""
+        return {
+            child: (parent, at)
+            for parent, item in self._items.items()
+            for at, child in enumerate(item.children or ())
+        }
+
+    def _may_be_called_secret(self, node: UiNode) -> bool:
+        """Say whether a text beside an element may call it secret, as far as a snapshot says."""
+        handle = node.handle
+        for _ in range(2):
+            if handle not in self._places:
+                return True
+            handle, at = self._places[handle]
+            siblings = self._items[handle].children or ()
+            near = map(
+                self._items.get, (*siblings[max(at - 1, 0) : at], *siblings[at + 1 : at + 2])
+            )
+            names = [item.name for item in near if item and role_of(item) == "static_text"]
+            if any(names):
+                return any(mark_secret(node, name) is not node for name in names)
+        return False
+
+    def _read_places(
+        self, handles: Sequence[Handle], end: float
+    ) -> list[tuple[Handle | None, Frame | None, list[tuple[str, Frame | None]]]]:
+        """Return of each its parent, its place, and the texts before and after it there."""
+
+        def ask(calls: Sequence[BusCall]) -> list[Answer]:
+            return list(self._pool.call_all(calls, max(end - time.monotonic(), 0.05)))
+
+        first = ask([
+            call
+            for one in handles
+            for call in (
+                property_call(one, "Accessible", "Parent"),
+                method_call(one, "Accessible", "GetIndexInParent"),
+                method_call(one, "Component", "GetExtents", "u", 0),
+            )
+        ])  # fmt: skip
+        rows = [first[at : at + 3] for at in range(0, len(first), 3)]
+        parents = [property_value(parent, None) for parent, _, _ in rows]
+        spots = [
+            (row, parent, place + by)
+            for row, (parent, (_, index, _)) in enumerate(zip(parents, rows, strict=True))
+            if parent is not None and (place := int(property_value(index, -1))) >= 0
+            for by in (-1, 1)
+            if place + by >= 0
+        ]
+        found = ask(
+            [method_call(one, "Accessible", "GetChildAtIndex", "i", at) for _, one, at in spots]
+        )
+        near = [
+            (spot[0], answer[0])
+            for spot, answer in zip(spots, found, strict=True)
+            if not isinstance(answer, UiFault) and answer[0][1] != NO_NODE
+        ]
+        items = self._ask_first_round(
+            [one for _, one in near], 0, max(end - time.monotonic(), 0.05)
+        )
+        frames = ask([method_call(one, "Component", "GetExtents", "u", 0) for _, one in near])
+        texts: list[list[tuple[str, Frame | None]]] = [[] for _ in handles]
+        for (row, _), item, frame in zip(near, items, frames, strict=True):
+            if isinstance(item, ElementItem) and role_of(item) == "static_text" and item.name:
+                texts[row].append((clean_foreign_text(item.name), frame_of(frame)))
+        return [
+            (parent, frame_of(frame), said)
+            for parent, (_, _, frame), said in zip(parents, rows, texts, strict=True)
+        ]
 
     def _add_labels(
         self, nodes: list[UiNode | UiFault], relations: Mapping[int, list[Answer]], end: float
@@ -470,7 +366,7 @@ class AtspiReader:
             if isinstance(node, UiNode) and (
                 name := clean_foreign_text(property_value(answer, ""))
             ):
-                nodes[at] = marked(node._replace(label=name))
+                nodes[at] = mark_secret(node._replace(label=name))
 
     def _add_late_values(self, nodes: list[UiNode | UiFault], end: float) -> None:
         """Put in the values that take a further round.
@@ -587,8 +483,9 @@ def _detail_calls(
     text = bool(want & VALUE) and (role in TEXT_ROLES or editable)
     if not titled and (text or (want & LABEL and (role in _LABELLED or editable))):
         yield "relations", method_call(handle, "Accessible", "GetRelationSet")
-        yield "attributes", method_call(handle, "Accessible", "GetAttributes")
         yield "said", property_call(handle, "Accessible", "Description")
+    if text or (not titled and want & LABEL and role in _LABELLED):
+        yield "attributes", method_call(handle, "Accessible", "GetAttributes")
     if text and not want & IDENTIFIER:
         yield "identifier", property_call(handle, "Accessible", "AccessibleId")
     if want & VALUE and role != "secure_text_field":

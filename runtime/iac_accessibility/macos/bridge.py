@@ -28,6 +28,7 @@ from iac_accessibility.macos.frameworks import HIServices as Ax
 from iac_accessibility.macos.reading import MacReader, children_of
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
+    TEXT_MARGIN,
     AcceptedValue,
     AccessDenied,
     ActionFailed,
@@ -42,9 +43,10 @@ from iac_accessibility.model import (
     UiFault,
     Unsupported,
     action_name,
-    clean_foreign_text,
+    clean_text_part,
     role_name,
 )
+from iac_accessibility.risk import hidden_in
 
 _DEFAULT_SECONDS: Final = 1.0
 _MAX_DEPTH: Final = 200
@@ -126,7 +128,7 @@ class MacBridge:
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
-        return MacReader()
+        return MacReader(hides=hidden_in(app.id))
 
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""
@@ -209,15 +211,17 @@ class MacBridge:
         except Unsupported:
             value = read_attribute(element, Ax.kAXValueAttribute)
             whole = value if isinstance(value, str) else ""
-            return clean_foreign_text(whole[start : start + most], most), len(whole)
+            return clean_text_part(whole, start, start + most), len(whole)
         count = min(most, total - start)
         if count <= 0:
             return "", total
-        part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(start, count))
+        first = max(start - TEXT_MARGIN, 0)
+        length = min(count + TEXT_MARGIN, total - start) + start - first
+        part = Ax.AXValueCreate(Ax.kAXValueTypeCFRange, CoreFoundation.CFRangeMake(first, length))
         name = Ax.kAXStringForRangeParameterizedAttribute
         error, text = Ax.AXUIElementCopyParameterizedAttributeValue(element, name, part, None)
         raise_for_error(error)
-        return clean_foreign_text(text, most), total
+        return clean_text_part(str(text), start - first, start - first + count), total
 
     def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""

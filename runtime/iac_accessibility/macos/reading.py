@@ -31,7 +31,7 @@ from iac_accessibility.model import (
     role_name,
     takes_typing,
 )
-from iac_accessibility.risk import marked
+from iac_accessibility.risk import Hides, mark_secret, needs_neighbours, text_beside
 
 CHILD_LIMIT: Final = 2_000
 
@@ -64,6 +64,12 @@ _SAYING: Final = (
 )
 """What stands for a title, in this order; a close button is told from others by the last only."""
 
+_BESIDE: Final = (
+    *(Ax.kAXRoleAttribute, Ax.kAXValueAttribute, Ax.kAXPositionAttribute, Ax.kAXSizeAttribute),
+)
+_NAMING: Final = ("AXDOMIdentifier", "AXDOMClassList", Ax.kAXPlaceholderValueAttribute)
+"""What calls an element something, of a page too."""
+
 _UNKNOWN: Final = -1
 _EDITABLE: Final = frozenset(("text_field", "text_area", "search_field", "secure_text_field"))
 _APPLICATION: Final = "application"
@@ -71,6 +77,9 @@ _APPLICATION: Final = "application"
 
 class MacReader:
     """Reads elements one by one, each within what is left of the time."""
+
+    def __init__(self, *, hides: Hides = "") -> None:
+        self._hides = hides
 
     @in_autorelease_pool
     def read(
@@ -85,7 +94,8 @@ class MacReader:
                 answers.append(AppNotResponding("the element was not read in time"))
                 continue
             try:
-                answers.append(_read_node(with_timeout(handle, left), want))
+                node = _read_node(with_timeout(handle, left), want)
+                answers.append(mark_secret(node, hides=self._hides))
             except UiFault as fault:
                 answers.append(fault)
         return answers
@@ -95,6 +105,7 @@ def _read_node(element: Any, want: Detail) -> UiNode:
     names = list(_BASE)
     if Detail.VALUE in want:
         names.append(Ax.kAXValueAttribute)
+        names += _NAMING
     if Detail.FRAME in want:
         names += [Ax.kAXPositionAttribute, Ax.kAXSizeAttribute]
     if Detail.LABEL in want:
@@ -140,7 +151,34 @@ def _read_node(element: Any, want: Detail) -> UiNode:
         _read_actions(element) if Detail.ACTIONS in want else (),
         "" if title or description or not asks else _find_label(values),
     )
-    return marked(node)
+    names = [str(name) for key in _NAMING if (name := values.get(key)) is not None]
+    node = mark_secret(node, *names)
+    if not needs_neighbours(node, valued=Detail.VALUE in want):
+        return node
+    label = _text_beside(element)
+    marked = mark_secret(node, label)
+    return marked._replace(label=label) if "secure" in marked.states else marked
+
+
+def _text_beside(element: Any) -> str:
+    """Return the text that stands beside an element, or beside the group that it is alone in."""
+    for _ in range(2):
+        (parent,) = read_attributes(element, [Ax.kAXParentAttribute])
+        if parent is None:
+            return ""
+        handles, _ = _read_children(parent, "")
+        at = handles.index(element) if element in handles else 0
+        texts = []
+        for one in (*handles[max(at - 1, 0) : at], *handles[at + 1 : at + 2]):
+            values = dict(zip(_BESIDE, read_attributes(one, _BESIDE), strict=True))
+            text = values[Ax.kAXValueAttribute]
+            if values[Ax.kAXRoleAttribute] == Ax.kAXStaticTextRole and isinstance(text, str):
+                texts.append((clean_foreign_text(text), _read_frame(values)))
+        if texts:
+            own = dict(zip(_BESIDE, read_attributes(element, _BESIDE), strict=True))
+            return text_beside(_read_frame(own), texts)
+        element = parent
+    return ""
 
 
 def _find_label(values: dict[str, Any]) -> str:

@@ -165,6 +165,7 @@ class ScriptAnalyzer:
         self.catalogue = catalogue
         self.secrets = secrets
         self._known: dict[str, Vocabulary] = {}
+        self._unbuilt: dict[str, Vocabulary | None] = {}
 
     def analyze_script(self, script: str, language: Language, depth: int = 0) -> ScriptAnalysis:
         """Return what a script may do; never raises for any text.
@@ -280,12 +281,22 @@ class ScriptAnalyzer:
         return found | dict.fromkeys(("duplicate", "make", "move", "open"), 1)
 
     def find_vocabulary(self, name: str) -> Vocabulary | None:
-        """Return the vocabulary of the app with this name or bundle id, exactly but for case."""
+        """Return the vocabulary of the app with this name or bundle id, exactly but for case.
+
+        Of an app without tools it is made of the dictionary that is installed or shipped.
+        """
         wanted = name.casefold().removesuffix(".app")
         for app in self.catalogue.apps.values():
             if app.kind == "application" and wanted in (app.name.casefold(), app.id.casefold()):
                 return self.app_vocabulary(app.key)
-        return None
+        return self._unbuilt_vocabulary(wanted)
+
+    def _unbuilt_vocabulary(self, name: str) -> Vocabulary | None:
+        """Return the vocabulary of an app that has a dictionary and no tools; it is made once."""
+        if name not in self._unbuilt:
+            tables = self.catalogue.find_unbuilt_tables(name)
+            self._unbuilt[name] = build_vocabulary(tables, self.secrets) if tables else None
+        return self._unbuilt[name]
 
     def app_vocabulary(self, key: str) -> Vocabulary | None:
         """Return the vocabulary of an app of the catalogue; it is made once."""

@@ -17,7 +17,7 @@ import click
 from platformdirs import user_cache_path
 
 from iac_base.commands import NearestChoice
-from iac_base.errors import IacError, SetupError
+from iac_base.errors import IacError, SetupError, pip_install
 from iac_base.files import config_file, data_folder
 from iac_base.text import escape_hidden
 from iac_mcp.cli.common import NAME, TOOLS, print_json
@@ -121,7 +121,8 @@ def _choose_clients(*, ask: bool) -> list[Client]:
     clients = [client for client in CLIENTS.values() if is_client_installed(client)]
     if not clients:
         raise click.UsageError(
-            f"No client was found. Name one with --client: {', '.join(CLIENTS)}."
+            "No client was found. Install one, such as Claude Desktop or Claude Code, and run"
+            " iac-mcp setup again."
         )
     if not ask:
         return clients
@@ -185,8 +186,10 @@ def _build_tools() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
     done = run_generator("build")
     if done is None:
-        return warning("The generator is not installed, so IAC uses the tools that came with IAC.",
-                       "pip install 'iac-for-mac[gen]', then iac-mcp setup again")  # fmt: skip
+        return warning(
+            "The generator is not installed, so IAC uses the tools that came with IAC.",
+            f"{sys.executable} -m {pip_install('gen')}, then iac-mcp setup again",
+        )
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     if done.status in (0, 1) and lines:
         return ok(lines[-1])
@@ -348,15 +351,26 @@ def install(
     return 0
 
 
-def _only_client() -> Client:
-    """Return the client of this user, where there is one only."""
+def _only_client(server: str = "") -> Client:
+    """Return the client of this user, where there is one only; `server`: that has this server."""
     keys = [key for key in CLIENTS if is_client_installed(CLIENTS[key])]
+    if server:
+        having = [key for key in keys if _has_server(CLIENTS[key], server)]
+        if keys and not having:
+            raise click.UsageError(f'No client has a server "{server}".')
+        keys = having
     if len(keys) == 1:
         return CLIENTS[keys[0]]
     names = ", ".join(keys or CLIENTS)
     raise click.UsageError(
         f"{'Several clients were' if keys else 'No client was'} found; name one of: {names}."
     )
+
+
+def _has_server(client: Client, server: str) -> bool:
+    with suppress(SetupError):  # What cannot be read is named, so that a person looks at it.
+        return installed_entry(client, client_file(client, os.environ), server) is not None
+    return True
 
 
 def checked_options(options: Sequence[str]) -> tuple[str, ...]:
@@ -421,7 +435,7 @@ def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int
         if client:
             raise click.UsageError("Give a client or --all, not both.")
         return remove_all(yes=yes)
-    chosen = CLIENTS[client] if client else _only_client()
+    chosen = CLIENTS[client] if client else _only_client(name)
     path = client_file(chosen, os.environ)
     words = {
         "absent": f'There is no server "{name}" in {path}; nothing was changed.',

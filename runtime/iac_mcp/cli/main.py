@@ -110,7 +110,23 @@ def cli(verbose: bool, log_file: str | None) -> None:
     start_logging(verbose=verbose, file=log_file)
 
 
-@cli.command()
+class _ServeCommand(click.Command):
+    """`serve`, which says where an address goes: other servers take it after `--http`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        over_http = any(word.partition("=")[0] == "--http" for word in args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if not over_http:
+                raise
+            text = error.message.rstrip(".")
+            raise click.UsageError(
+                f"{text}. Give an address as: --http --host 127.0.0.1 --port 8722", ctx
+            ) from None
+
+
+@cli.command(cls=_ServeCommand)
 @table_options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output, or over HTTP.

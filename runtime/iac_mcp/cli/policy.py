@@ -291,8 +291,12 @@ def decisions(revoke: str | None) -> int:
         if revoke != "all" and not revoke.isdecimal():
             raise click.UsageError("--revoke needs the number of a decision, or all.")
         count = forget(store, None if revoke == "all" else int(revoke))
+        if not count and revoke != "all":
+            raise click.UsageError(
+                f"There is no decision {revoke}. iac-mcp policy decisions lists them."
+            )
         click.echo(f"Revoked: {count}.")
-        return 0 if count or revoke == "all" else 1
+        return 0
     rows = list_approvals(store)
     current = _current_digests()
     for row in rows:
@@ -315,7 +319,13 @@ def _current_digests() -> dict[str, str]:
 
 @policy.command()
 def pause() -> int:
-    """Refuse all calls of all programs until `iac-mcp policy resume`, and stop those that run."""
+    """Refuse all calls of all programs until you resume, and stop those that run.
+
+    \b
+    Examples:
+      iac-mcp policy pause                 everything stops
+      iac-mcp policy resume                calls run again
+    """
     from iac_runtime.policy.pause import pause_calls
     from iac_runtime.serve.status import running_servers, stop_server_calls
 

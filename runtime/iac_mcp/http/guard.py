@@ -1,6 +1,7 @@
 """What stands before and behind the SDK's HTTP transport: who may come in, and how much of it.
 
-    Entrance (TLS, Host, Origin) -> the token (SDK) -> Admission (limits, revocation) -> transport
+    RequestGuard (Host, Origin, TLS) -> the token (SDK) -> Admission (limits, revocation)
+    -> FormNegotiation (Accept) -> transport
 
 Everything here is bounded: requests and sessions of each client, the time for a body, and what is
 kept of a stream that may be taken up again. Silence and slow readers are the protocol's (`serve`).
@@ -12,14 +13,15 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from re import sub
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import anyio
 import httpx2
@@ -34,17 +36,16 @@ from mcp.server.streamable_http import (
     EventStore,
 )
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from iac_base.errors import SetupError
+from iac_base.errors import SetupError, quote_text
 from iac_base.files import StateFileError, require_private_file
 from iac_mcp.http.clients import HOLDER, SCOPES
+from iac_mcp.http.negotiation import JSON, accepted_forms, error_response
 from iac_runtime.serve.call import RemoteClient
 from iac_runtime.serve.http_sdk import REMOTE
 
@@ -57,23 +58,45 @@ class RequestGuard:
     """
 
     def __init__(
-        self, app: ASGIApp, security: TransportSecuritySettings, *, behind_proxy: bool
+        self,
+        app: ASGIApp,
+        hosts: Collection[str],
+        origins: Collection[str],
+        *,
+        behind_proxy: bool,
     ) -> None:
         self._app = app
-        self._check = TransportSecurityMiddleware(security)
+        self._hosts, self._origins = hosts, origins
         self._behind_proxy = behind_proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
-        if scope["type"] == "http":
-            refused = await self._check.validate_request(Request(scope))
-            if refused is None and self._behind_proxy and scope["scheme"] != "https":
-                # The scheme is what the proxy says, where it is one that is believed.
-                refused = PlainTextResponse("Send this request to the proxy, over TLS.", 403)
-            if refused is not None:
-                await refused(scope, receive, send)
-                return
+        if scope["type"] == "http" and (refused := self._check_request(scope)) is not None:
+            await refused(scope, receive, send)
+            return
         await self._app(scope, receive, send)
+
+    def _check_request(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        # Names of hosts have no case (RFC 9110, 4.2.3); a browser writes an Origin in one way.
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        if host not in self._hosts:
+            return _setting_response("host", "hosts", host, 421)
+        if origin and origin not in self._origins:
+            return _setting_response("origin", "origins", origin, 403)
+        if self._behind_proxy and scope["scheme"] != "https":
+            # The scheme is what the proxy says, where it is one that is believed.
+            return PlainTextResponse("Send this request to the proxy, over TLS.", 403)
+        return None
+
+
+def _setting_response(what: str, key: str, given: str, status: int) -> PlainTextResponse:
+    name = quote_text(given)
+    return PlainTextResponse(
+        f"This server does not answer to the {what} {name}. To allow it, add it to {key} under"
+        " [http] in policy.toml on the server's machine, and start the server again.",
+        status,
+    )
 
 
 @dataclass(frozen=True)
@@ -144,7 +167,8 @@ class Admission:
         headers = Headers(scope=scope)
         session = headers.get(MCP_SESSION_ID_HEADER)
         version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
-        begins = session is None and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
+        older = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        begins = session is None and older
         mine = self._requests.setdefault(holder, set())
         if len(mine) >= self._limits.requests:
             await _busy_response("Too many requests at once.")(scope, receive, send)
@@ -152,7 +176,9 @@ class Admission:
         if begins and self._count_sessions(holder) >= self._limits.sessions:
             await _busy_response("Too many open sessions.")(scope, receive, send)
             return
-        scope[REMOTE] = RemoteClient(holder, most, self._asks)
+        # In the older era a question is an event of the stream that ends with the answer.
+        asks = self._asks and not (older and accepted_forms(scope) == JSON)
+        scope[REMOTE] = RemoteClient(holder, most, asks)
         opened = _OpenRequest(user.access_token)
         if user.access_token.expires_at is not None:
             left = user.access_token.expires_at - time.time()
@@ -243,9 +269,7 @@ def _with_deadline(receive: Receive, seconds: float, ends: anyio.CancelScope) ->
 
 
 def _busy_response(text: str) -> JSONResponse:
-    error = {"code": types.INTERNAL_ERROR, "message": text}
-    body = {"jsonrpc": "2.0", "id": None, "error": error}
-    return JSONResponse(body, 429, headers={"retry-after": "1"})
+    return error_response(text, 429, types.INTERNAL_ERROR, **{"retry-after": "1"})
 
 
 class SessionEvents(EventStore):
@@ -257,8 +281,13 @@ class SessionEvents(EventStore):
 
     MOST: Final = 256
     BYTES: Final = 2_000_000
+    ALL: Final = 64_000_000
+    """Bytes of all sessions; of the session that has most the oldest goes first."""
+
+    _kept: ClassVar["WeakSet[SessionEvents]"] = WeakSet()
 
     def __init__(self) -> None:
+        self._kept.add(self)
         self._rows: OrderedDict[int, tuple[str, Any, int]] = OrderedDict()
         self._stored = anyio.Event()
         self._bytes = 0
@@ -271,10 +300,15 @@ class SessionEvents(EventStore):
         self._rows[self._last] = (stream_id, message, size)
         self._bytes += size
         while len(self._rows) > self.MOST or (self._bytes > self.BYTES and len(self._rows) > 1):
-            self._bytes -= self._rows.popitem(last=False)[1][2]
+            self._drop_oldest()
+        while sum(store._bytes for store in self._kept) > self.ALL:
+            max(self._kept, key=lambda store: store._bytes)._drop_oldest()
         self._stored.set()
         self._stored = anyio.Event()
         return str(self._last)
+
+    def _drop_oldest(self) -> None:
+        self._bytes -= self._rows.popitem(last=False)[1][2]
 
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback
@@ -321,15 +355,14 @@ class HttpSessions(StreamableHTTPSessionManager):
     def event_store(self, _store: EventStore | None) -> None:
         pass
 
-    async def end_session(self, ident: str, user: AuthenticatedUser, host: str) -> None:
+    async def end_session(self, ident: str, user: AuthenticatedUser) -> None:
         """End a session as its client would."""
-        headers = {"host": host, MCP_SESSION_ID_HEADER: ident}
         scope = {
             "type": "http",
             "method": "DELETE",
             "path": "/mcp",
             "query_string": b"",
-            "headers": [(key.encode(), value.encode()) for key, value in headers.items()],
+            "headers": [(MCP_SESSION_ID_HEADER.encode(), ident.encode())],
             "user": user,
         }
 
@@ -357,6 +390,9 @@ _LONGEST: Final = 3600.0
 and for which they count where they cannot be had again."""
 
 _ANSWER: Final = 5.0
+_QUESTIONS: Final = 16
+"""Tokens that an issuer is asked about at once: strangers send as many as they like."""
+
 _LARGEST: Final = 1_000_000
 
 _log = logging.getLogger("iac.http")
@@ -510,11 +546,12 @@ class _IntrospectionVerifier:
                 "[http] introspection_secret_file must be a file with the secret, chmod 600."
             ) from None
         self._auth = (issuer.introspection_client, secret)
+        self._questions = anyio.CapacityLimiter(_QUESTIONS)
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whose token it is; None for one that the issuer does not vouch for."""
         try:
-            async with _http_client() as client:
+            async with self._questions, _http_client() as client:
                 body = {"token": token, "token_type_hint": "access_token"}
                 answer = await client.post(self._issuer.introspection, data=body, auth=self._auth)
             answer.raise_for_status()

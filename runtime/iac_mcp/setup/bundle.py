@@ -33,7 +33,9 @@ tests and for the simulator."""
 
 _EXTRA: Final = re.compile(r"""\s*(?:\band|;)\s*extra\s*==\s*["']([\w-]+)["']""")
 
-_CODE: Final = frozenset(".bin .css .html .py .js .json .jsonl .lock .md .sql .toml .typed".split())
+_CODE: Final = frozenset(
+    ".bin .css .html .js .json .jsonl .lock .md .png .py .sql .toml .typed".split()
+)
 
 _MAIN: Final = '''\
 """Start the server of this bundle with the tools that lie beside it."""
@@ -52,18 +54,29 @@ sys.exit(main())
 '''
 
 
-def bundle_manifest(apps: Sequence[str]) -> dict[str, Any]:
-    """Return the manifest of a bundle with tools of these apps, by name."""
-    fixed = json.loads(Path(__file__).with_name("manifest.json").read_text(encoding="utf-8"))
+_HERE: Final = Path(__file__).parent
+
+
+def bundle_manifest(apps: Sequence[str], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the manifest of a bundle with tools of these apps, by name.
+
+    Args:
+        fixed: What does not depend on the apps, by default that of a bundle made here.
+    """
+    if fixed is None:
+        fixed = json.loads((_HERE / "manifest.json").read_text(encoding="utf-8"))
     words = f"Tools of {', '.join(apps)}. Changes require your approval."
     return {**fixed, "version": VERSION, "long_description": words}
 
 
-def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
+def write_bundle(
+    output: Path, folders: Sequence[Path], fixed: Mapping[str, Any] | None = None
+) -> tuple[int, int]:
     """Write a bundle; return its size in bytes and how many apps it has tools of.
 
     Args:
         folders: Output folders, in the order in which they are searched.
+        fixed: What the manifest says beside the apps, as for `bundle_manifest`.
 
     Raises:
         SetupError: There are no tools, or a file cannot be read or written.
@@ -73,7 +86,8 @@ def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
         str(row["name"]) for tool_folder in tool_folders for row in tool_folder.apps.values()
     )
     files = {
-        "manifest.json": _json_bytes(bundle_manifest(apps)),
+        "manifest.json": _json_bytes(bundle_manifest(apps, fixed)),
+        "icon.png": (_HERE / "icon.png").read_bytes(),
         "pyproject.toml": _project_file().encode(),
         "server/main.py": _MAIN.encode(),
     }

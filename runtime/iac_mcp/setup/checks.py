@@ -340,8 +340,18 @@ def check_policy(around: DoctorContext) -> Iterator[DoctorFinding]:
             yield warning(line, "iac-mcp policy edit")
 
 
-def check_approval_prompts(_around: DoctorContext) -> Iterator[DoctorFinding]:
-    """Look whether every client can show approval prompts."""
+def check_approval_prompts(around: DoctorContext) -> Iterator[DoctorFinding]:
+    """Look who shows the approval prompts of each client, and whether they got answers."""
+    for known in CLIENTS.values():
+        path = client_file(known, around.environ, around.system)
+        with suppress(SetupError):  # `clients` has said so.
+            if known.asks == "dialog" and installed_entry(known, path, around.name):
+                says = f"{known.name} cannot show approval prompts"
+                if around.is_mac:
+                    yield ok(f"{says}; your Mac shows them in a dialog")
+                else:
+                    mend = "Use a client that can, or iac-mcp call in a terminal."
+                    yield warning(f"{says}, and only a Mac has a dialog for them.", mend)
     try:
         paused, without = paused_clients(open_state()), unapproved_counts(open_state())
         quick = unshown(open_state())
@@ -356,7 +366,7 @@ def check_approval_prompts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     for one in map(describe_unshown, quick):
         yield warning(one, "Look in the client's settings for a way to show MCP prompts.")
     if not paused and not without and not quick:
-        yield ok("every client can show approval prompts")
+        yield ok("no approval prompt is without an answer")
 
 
 def _fix_from(error: SetupError) -> str:

@@ -48,6 +48,8 @@ class Client(NamedTuple):
         typed: Whether an entry says `"type": "stdio"` too.
         form: What its file is written in.
         terminal: Whether it runs in a terminal, so that macOS asks in the terminal's name.
+        asks: Who shows an approval prompt: the client, a dialog of the Mac, or the client if it
+            says that it can, else the Mac.
     """
 
     key: str
@@ -58,6 +60,7 @@ class Client(NamedTuple):
     typed: bool = False
     form: Form = "json"
     terminal: bool = False
+    asks: Literal["client", "dialog", "either"] = "either"
 
 
 _TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

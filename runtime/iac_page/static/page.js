@@ -70,10 +70,12 @@ for (const one of document.querySelectorAll("[data-later]")) {
   fetch(one.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
     if (!answer.ok) return;
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const row of found.querySelectorAll("[data-prompts]")) {
+    const rows = found.querySelectorAll("[data-prompts]");
+    for (const row of rows) {
       const to = one.querySelector(`[data-prompts="${CSS.escape(row.dataset.prompts)}"]`);
       if (to) to.textContent = row.textContent;
     }
+    if (!rows.length) one.replaceChildren(...found.body.childNodes);
   });
 }
 

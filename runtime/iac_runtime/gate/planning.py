@@ -51,6 +51,7 @@ from iac_runtime.language.compose import compose_request, effective_level
 from iac_runtime.language.raw_event import (
     as_raw_event,
     choose_wire_form,
+    compose_read,
     request_line,
     with_read_plan,
 )
@@ -212,7 +213,12 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         except ToolError as error:
             if witness is not None:
                 witness.confirm_failed(error)
-            raise describe_missing_object(error, event, operation) from None
+
+            def count_objects(steps: tuple[Step, ...]) -> Any:
+                asked = compose_read("count", steps, operation.tables, seconds, may_launch=False)
+                return execute(asked).value
+
+            raise describe_missing_object(error, event, operation, count_objects) from None
         found = plain_result(answer, event, operation)
         if witness and (way := effect_of(event.code, app.id, "", operation.tables).get("text")):
             from iac_runtime.gate.quotes import QuotedOriginals

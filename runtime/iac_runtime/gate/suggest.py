@@ -27,6 +27,7 @@ from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
+    AllElements,
     ById,
     ByIndex,
     ByName,
@@ -38,7 +39,7 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import camel_case, find_class_term, has_elements
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.requests import find_specifiers
+from iac_runtime.policy.requests import find_specifiers, lowercase_words
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import Tool
@@ -339,8 +340,17 @@ def _suggest_reference(
 _PICKS: Final = (MiddleOrSome, RelativeTo, ById, ByIndex, ByName)
 
 
-def describe_missing_object(error: ToolError, event: Event, tool: Operation) -> ToolError:
-    """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
+def describe_missing_object(
+    error: ToolError,
+    event: Event,
+    tool: Operation,
+    count: Callable[[tuple[Step, ...]], Any] | None = None,
+) -> ToolError:
+    """Return `error`; one that says NOT_FOUND names the object and the call that lists its like.
+
+    Args:
+        count: Returns how many objects a collection has; asked where a position is not there.
+    """
     if error.type != "NOT_FOUND":
         return error
     picked = list(dict.fromkeys(_picked_objects(event)))
@@ -349,17 +359,40 @@ def describe_missing_object(error: ToolError, event: Event, tool: Operation) -> 
     names = ", ".join(format_reference(steps) for steps in picked[:3])
     lists = [call for steps in picked[:2] if (call := _list_call(steps, tool)) is not None]
     lists = lists[:1] if lists[1:] == lists[:1] else lists
+    app = tool.tables.app.name
     error.message = (
-        f"{tool.tables.app.name} has no {names} (any more)."
+        f"There is no {names} in {app}."
         if len(picked) == 1
-        else f"{tool.tables.app.name} does not have all of these: {names}."
+        else f"{app} does not have all of these: {names}."
     )
-    error.suggestion = "It may have been deleted, renamed or moved. " + (
+    why = "It may have been deleted, renamed or moved. "
+    if count is not None and len(picked) == 1 and (held := _size_text(picked[0], tool, count)):
+        error.message, why = f"There is no {names}; {held}.", ""
+    error.suggestion = why + (
         f"List them again with {' or '.join(map(str, lists))}." if lists else "Look for it again."
     )
     if lists:
         error.set_next_call(lambda: lists[0])
     return error
+
+
+def _size_text(
+    steps: tuple[Step, ...], tool: Operation, count: Callable[[tuple[Step, ...]], Any]
+) -> str:
+    """Return how many objects there are of those that a position is taken from, if that is one."""
+    *around, last = steps
+    if not isinstance(last, ByIndex) or not isinstance(around[-1], AllElements):
+        return ""
+    classes = resolve_steps(tuple(around), tool.tables).classes
+    if not classes:
+        return ""
+    try:
+        size = int(count(tuple(around)))
+    except ToolError:
+        return ""
+    words = classes[0] if size == 1 else tool.tables.classes[classes[0]].plural
+    holder = format_reference(tuple(around[:-1])) or tool.tables.app.name
+    return f"{holder} has {size or 'no'} {lowercase_words(words)}"
 
 
 def _picked_objects(event: Event) -> Iterator[tuple[Step, ...]]:

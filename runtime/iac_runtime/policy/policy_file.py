@@ -246,7 +246,7 @@ _HTTP: Final[TableKeys] = {
         "url issuer jwks introspection introspection_client introspection_secret_file",
         _PolicyReader.read_single_line,
     ),
-    **table_keys("origins proxies", _PolicyReader.read_texts),
+    **table_keys("hosts origins proxies", _PolicyReader.read_texts),
     **table_keys("clients_ask", _PolicyReader.read_boolean),
 }
 _APPROVER: Final = "there is no approver {}."

@@ -115,6 +115,7 @@ class ToolSearch:
             level, others = decision.level, ""
         acts = (facts.acts if facts else page.acts) and not self._read_only
         most = page.ceiling if at_most(level, page.ceiling) else level
+        most = level if self._read_only else most
         row = {
             "name": page.tool,
             "purpose": page.purpose,

@@ -309,6 +309,16 @@ class Catalogue:
         """Return the tables of an app, importing its module on first need."""
         return module_tables(load_module(app.folder, app.key))
 
+    def find_unbuilt_tables(self, name: str) -> Tables | None:
+        """Return the tables of an app without tools, built of its dictionary if it has one.
+
+        An app whose key is another's here is left out: what is said of a key is said of one app.
+        """
+        # A build is a process, which is started above the tools.
+        building = importlib.import_module("iac_runtime.execution.unbuilt")
+        tables: Tables | None = building.find_unbuilt_tables(name)
+        return None if tables is None or tables.key in self.apps else tables
+
     def load_tool(self, row: ToolRow) -> Tool:
         """Return the tool of a row with what it does, importing its module on first need.
 

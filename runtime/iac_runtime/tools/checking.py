@@ -347,9 +347,22 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
             give = {key: max(abs(value), wanted)}
         elif problem.validator == "maximum":
             give = {key: wanted}
-    raise InvalidParameterError(
-        f"{where}: {shown} does not fit {problem.validator} {wanted}.", give=give, key=key
-    )
+    bound = _BOUNDS.get(problem.validator, "must fit {validator} {wanted}")
+    said = bound.format(validator=problem.validator, wanted=wanted)
+    shown = str(value) if isinstance(value, int | float) else shown
+    raise InvalidParameterError(f"{where} {said}, not {shown}.", give=give, key=key)
+
+
+_BOUNDS: Final = {
+    "minimum": "must be {wanted} or more",
+    "maximum": "must be {wanted} or less",
+    "exclusiveMinimum": "must be more than {wanted}",
+    "minLength": "must have at least {wanted} characters",
+    "maxLength": "must have at most {wanted} characters",
+    "minItems": "must have at least {wanted} items",
+    "maxItems": "must have at most {wanted} items",
+}
+"""What is said of a value that is out of bounds, by the word of the schema."""
 
 
 def _restricting_schema(schema: _Schema) -> dict[str, Any]:

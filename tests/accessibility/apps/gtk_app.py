@@ -95,6 +95,8 @@ class Window(Gtk.Window):
                 else:
                     entry.get_accessible().set_accessible_id(identifier)
                 box.add(entry)
+        if options.beside:
+            box.add(self.beside())
         if options.cover:
             box.add(self.layers())
         if options.twin:
@@ -203,6 +205,24 @@ class Window(Gtk.Window):
         for widget in (rows, moves, last):
             outer.add(widget)
         return outer
+
+    def beside(self):
+        """What is called by a text beside it alone; a grid lists its last child first."""
+        grid = Gtk.Grid()
+        for at, text in enumerate(("API key", "Nickname", "Card number:")):
+            grid.attach(Gtk.Label(label=text), 0, at, 1, 1)
+            entry = Gtk.Entry(text=f"held {at} by hunter2")
+            place = entry
+            if at == 2:
+                place = Gtk.Box()
+                place.add(entry)
+            grid.attach(place, 1, at, 1, 1)
+        grid.attach(Gtk.Label(label="One-time code:"), 0, 3, 1, 1)
+        grid.attach(Gtk.Label(label="493 021"), 1, 3, 1, 1)
+        grid.attach(Gtk.Label(label="Pages:"), 0, 4, 1, 1)
+        grid.attach(Gtk.Label(label="593 021"), 1, 4, 1, 1)
+        grid.attach(Gtk.Label(label="made sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"), 0, 5, 2, 1)
+        return grid
 
     def layers(self):
         """A button below another one, and a window of this app that stays above this one."""
@@ -313,6 +333,7 @@ def main():
     parser.add_argument("--cover", action="store_true", help="what lies above something else")
     parser.add_argument("--twin", action="store_true", help="a second window of the same title")
     parser.add_argument("--secret", action="store_true", help="fields that are secret by name")
+    parser.add_argument("--beside", action="store_true", help="secrets by what is beside them")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())
     Gtk.main()
