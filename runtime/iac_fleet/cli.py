@@ -24,6 +24,7 @@ from iac_base.files import open_state, write_whole
 from iac_base.text import escape_hidden
 from iac_fleet import database, enrol, export, forward, verify, versions
 from iac_fleet.forward import forward_once, host_facts, run_forwarder, save_progress
+from iac_fleet.service import FORWARDER, forwarder_plist
 from iac_fleet.versions import BEHIND, FleetSettings, read_settings, write_settings
 from iac_mcp.setup import service as launchd
 from iac_mcp.setup.interpreter import examine_python
@@ -507,24 +508,24 @@ def service() -> None:
 @click.option("--print", "only_print", is_flag=True, help="Print the agent's file; change nothing.")
 def install(only_print: bool) -> None:
     """Install the service and start it."""
-    plist = launchd.forwarder_plist(examine_python(), os.environ)
+    plist = forwarder_plist(examine_python(), os.environ)
     if only_print:
         click.echo(plist.decode(), nl=False)
         return
-    path = launchd.install_agent(plist, agent=launchd.FORWARDER)
+    path = launchd.install_agent(plist, agent=FORWARDER)
     click.echo(f"The service is installed: {path}")
 
 
 @service.command()
 def status() -> None:
     """Say whether the service is installed and running."""
-    click.echo(launchd.agent_status(agent=launchd.FORWARDER))
+    click.echo(launchd.agent_status(agent=FORWARDER))
 
 
 @service.command()
 def uninstall() -> None:
     """End the service and remove its agent. This Mac stays in the fleet."""
-    gone = launchd.uninstall_agent(agent=launchd.FORWARDER)
+    gone = launchd.uninstall_agent(agent=FORWARDER)
     click.echo("The service is removed." if gone else "The service is not installed.")
 
 

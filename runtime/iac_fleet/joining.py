@@ -42,12 +42,11 @@ def join_fleet(file: Path, key: str | None) -> None:
         if news := versions.adopt_version(connection, settings, state):
             click.echo(news)
     if found.service and sys.platform == "darwin":
-        from iac_mcp.setup import service
+        from iac_fleet.service import FORWARDER, forwarder_plist
         from iac_mcp.setup.interpreter import examine_python
+        from iac_mcp.setup.service import install_agent
 
-        plist = service.forwarder_plist(examine_python(), os.environ)
-        click.echo(
-            f"The service is installed: {service.install_agent(plist, agent=service.FORWARDER)}"
-        )
+        plist = forwarder_plist(examine_python(), os.environ)
+        click.echo(f"The service is installed: {install_agent(plist, agent=FORWARDER)}")
     else:
         click.echo("Now run: iac-fleet forward")

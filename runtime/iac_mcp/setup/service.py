@@ -1,5 +1,4 @@
-"""The server or the forwarder of a fleet as a launchd agent of this user: started at log-in, and
-again where it failed.
+"""A program as a launchd agent of this user: started at log-in, and again where it failed.
 
 An agent, not a daemon: Apple events need the session of a person who is logged in. The server's
 own log begins anew at 10 MB: newsyslog, which could do that, wants a file of root's. What launchd
@@ -24,15 +23,17 @@ LABEL: Final = "iac-for-mac.server"
 
 
 class AgentKind(NamedTuple):
-    """An agent: its label, the program that installs it, what to do where there is no launchd."""
+    """An agent: its label, the program that installs it, what to do without launchd, its log."""
 
     label: str
     program: str
     start: str
+    log: str
 
 
-SERVER: Final = AgentKind(LABEL, "iac-mcp", "start the server with: iac-mcp serve --http")
-FORWARDER: Final = AgentKind("iac-for-mac.fleet", "iac-fleet", "send rows with: iac-fleet forward")
+SERVER: Final = AgentKind(
+    LABEL, "iac-mcp", "start the server with: iac-mcp serve --http", "start.log"
+)
 _LAUNCHCTL: Final = "/bin/launchctl"
 _SECONDS: Final = 20.0
 
@@ -42,7 +43,7 @@ def agent_plist(
 ) -> bytes:
     """Return the plist of the agent; `options` are those of `iac-mcp serve` besides --http."""
     own = () if "--log-file" in options else ("--log-file", str(_log_folder() / "server.log"))
-    return _plist(SERVER, python, launch_arguments(("--http", *own, *options)), environ, {
+    return make_plist(SERVER, python, launch_arguments(("--http", *own, *options)), environ, {
         "KeepAlive": {"SuccessfulExit": False},  # An end that was asked for stays.
         "ProcessType": "Interactive",  # People wait for its answers.
         # Each client's connections are files; launchd gives 256.
@@ -50,21 +51,14 @@ def agent_plist(
     })  # fmt: skip
 
 
-def forwarder_plist(python: PythonInterpreter, environ: Mapping[str, str]) -> bytes:
-    """Return the plist of the agent that sends the audit log to the team's database."""
-    arguments = ("-P", "-m", "iac_fleet", "forward")
-    more = {"KeepAlive": True, "ProcessType": "Background"}
-    return _plist(FORWARDER, python, arguments, environ, more)
-
-
-def _plist(
+def make_plist(
     agent: AgentKind,
     python: PythonInterpreter,
     arguments: Sequence[str],
     environ: Mapping[str, str],
     more: Mapping[str, Any],
 ) -> bytes:
-    log = str(_log_folder() / ("start.log" if agent is SERVER else "fleet.log"))
+    log = str(_log_folder() / agent.log)
     keys: dict[str, Any] = {
         "Label": agent.label,
         "ProgramArguments": [python.path, *arguments],
