@@ -169,7 +169,8 @@ def judge_changes(
     told = {row.app for row in effects}
     reads = (row for row in analysis.effects if row.app not in told)
     effects += (row._replace(verb="read", level="SAFE", flow=()) for row in reads)
-    levels = [row.level for row in reasons.values()] + [row.level for row in effects]
+    levels: list[Any] = [*(row.level for row in reasons.values())]
+    levels.extend(row.level for row in effects)
     judged = analysis._replace(
         level=highest(levels),
         reasons=tuple(sorted(reasons.values(), key=lambda row: row.level)),

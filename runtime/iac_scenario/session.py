@@ -53,7 +53,7 @@ class ScenarioSession:
         now: Callable[[], datetime],
         mode: PermissionMode | None,
     ) -> None:
-        self.mode = mode
+        self.mode: PermissionMode | None = mode
         self.todos: list[Any] = []
         self.answers: Mapping[str, str] = {}
         self.id = identity.session_id
@@ -61,7 +61,7 @@ class ScenarioSession:
         self.working_directory = working_directory
         self._identity = identity
         self._now = now
-        self._before = mode if mode != "plan" else "default"
+        self._before: PermissionMode | None = mode if mode != "plan" else "default"
         self._parent: str | None = None
         self._count = 0
         place = re.sub(r"[^A-Za-z0-9]", "-", working_directory)

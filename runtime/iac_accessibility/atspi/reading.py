@@ -98,7 +98,7 @@ class AtspiReader:
     ) -> None:
         self._pool = pool
         self._items = items
-        self._hides = hides
+        self._hides: Hides = hides
 
     def read(
         self, handles: Sequence[Handle], want: Detail, timeout: float

@@ -79,7 +79,7 @@ class MacReader:
     """Reads elements one by one, each within what is left of the time."""
 
     def __init__(self, *, hides: Hides = "") -> None:
-        self._hides = hides
+        self._hides: Hides = hides
 
     @in_autorelease_pool
     def read(

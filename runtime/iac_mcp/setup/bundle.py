@@ -63,10 +63,10 @@ def bundle_manifest(apps: Sequence[str], fixed: Mapping[str, Any] | None = None)
     Args:
         fixed: What does not depend on the apps, by default that of a bundle made here.
     """
-    if fixed is None:
-        fixed = json.loads((_HERE / "manifest.json").read_text(encoding="utf-8"))
+    text = (_HERE / "manifest.json").read_text(encoding="utf-8") if fixed is None else ""
+    facts: Mapping[str, Any] = json.loads(text) if fixed is None else fixed
     words = f"Tools of {', '.join(apps)}. Changes require your approval."
-    return {**fixed, "version": VERSION, "long_description": words}
+    return {**facts, "version": VERSION, "long_description": words}
 
 
 def write_bundle(
