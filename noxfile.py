@@ -144,8 +144,8 @@ def distribution(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the site from the pages; a link that leads nowhere ends it. `-- serve` shows it."""
-    session.install("-q", "-e", ".[docs]")
+    """Build the site and its reference; a link that leads nowhere ends it. `-- serve` shows it."""
+    session.install("-q", "-e", ".[dev,docs]")
     if session.posargs == ["serve"]:
         session.run("mkdocs", "serve", "--strict")
     else:
@@ -176,6 +176,17 @@ def mac(session: nox.Session) -> None:
     session.run("python", "tests/mac/evidence.py", *session.posargs)
     if "--stand-in" not in session.posargs:
         session.run("python", "docs/make_mac.py")
+
+
+@nox.session
+def oracle(session: nox.Session) -> None:
+    """Play the sessions of the oracle through Claude Code itself; `-- --write` records it."""
+    session.install("-q", "-e", ".[dev]")
+    folder = Path(session.create_tmp()) / "client"
+    install = ("npm", "install", "--silent", "--prefix", str(folder), "@anthropic-ai/claude-code")
+    session.run(*install, external=True)
+    programs = sorted(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
+    session.run("python", "tests/scenario/oracle/oracle.py", str(programs[0]), *session.posargs)
 
 
 @nox.session
@@ -256,7 +267,7 @@ def _install(session: nox.Session, name: str, npm: "list[str]", pypi: "list[str]
 
 @nox.session
 def reference(session: nox.Session) -> None:
-    """Rewrite docs/reference and the scenario format's page from the code."""
+    """Write .build/reference, to read it here, and the scenario format's page, from the code."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "docs/make_reference.py")
     session.run("python", "docs/make_scenario.py")

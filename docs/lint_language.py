@@ -1,7 +1,9 @@
 """Checks the English of pages, help and messages: `python docs/lint_language.py`.
 
-A sentence has at most 25 words, no exclamation mark, no word that the glossary replaces, and no
-abbreviation that nobody explained (`docs/language.toml`). Commands in pages exist, with their
+A sentence has at most 20 words in pages and 25 elsewhere, no exclamation mark, no word that the
+glossary replaces, and no abbreviation that nobody explained (`docs/language.toml`). Nothing in it
+has to be read twice: a parenthesis of doubt, "what lies", a negation of a negation.
+Commands in pages exist, with their
 options; links lead to a page and a heading. `--sentences` prints every sentence with its source.
 """
 
@@ -25,6 +27,7 @@ from iac_scenario.cli import cli as scenario
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LONGEST: Final = 25
+LONGEST_OF_PAGES: Final = 20
 PROGRAMS: Final[dict[str, click.Command]] = {
     "iac-fleet": fleet, "iac-gen": gen, "iac-mcp": mcp, "iac-scenario": scenario
 }  # fmt: skip
@@ -41,6 +44,15 @@ _SQL: Final = re.compile(r"\b(?:SELECT|WHERE|DELETE FROM|ORDER BY|UPDATE \w+ SET
 _COMMAND: Final = re.compile(r"(?:^|[\s/])(iac-(?:fleet|gen|mcp|scenario)) ([^|>#\n]*)")
 _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
+_READ_TWICE: Final = {
+    "parenthesis of doubt": r"\((?:any more|if any|or not|perhaps|maybe|probably|mostly)\b",
+    '"what lies"': r"\bwhat\b[^.;:]{0,60}\blies\b",
+    "negation of a negation": (
+        r"\b(?:not|never|nothing|nobody|none|cannot|no)\b(?! longer| more\b| only)"
+        r"(?:(?!\b(?:and|or|but|nor|so)\b)[^.,;:()]){0,50}?"
+        r"\b(?:without|nothing|nobody|never|not)\b"
+    ),
+}
 _CODE: Final = ("code_inline", "fence", "code_block")
 _SAYS: Final = re.compile(
     r"(?:[a-z_]*(?:echo|fail|fail_at|_error|wrong|confirm|warning|problem|ok|note|dangerous)|[A-Z]\w+)\Z"
@@ -247,12 +259,15 @@ def faults(sentence: Sentence) -> Iterator[str]:
     """Yield what is wrong with a sentence."""
     plain = re.sub(r"`[^`]*`|https?://\S+", "code", sentence.text)
     count = len(re.findall(r"[^\W_][\w'’.-]*", plain))
-    if count > LONGEST:
+    if count > (LONGEST_OF_PAGES if ".md:" in sentence.where else LONGEST):
         yield f"{count} words"
     if re.search(r"\w!", plain):
         yield "exclamation mark"
-    for pattern, use in _INSTEAD.items():
-        if found := pattern.search(plain):
+    for name, pattern in _READ_TWICE.items():
+        if re.search(pattern, plain, re.IGNORECASE):
+            yield name
+    for wrong_words, use in _INSTEAD.items():
+        if found := wrong_words.search(plain):
             yield f'"{found.group()}": say {use}'
     for name in sorted({found.rstrip("s") for found in _ABBREVIATION.findall(plain)}):
         if name not in _NAMES and name not in _EXPLAINED:

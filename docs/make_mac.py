@@ -64,11 +64,11 @@ def book(files: Sequence[Mapping[str, Any]]) -> str:
         cells = (str(counts[name, word]) for word in ("proven", "measured by one", "claimed"))
         lines.append(f"| {'all' if name == '~' else name} | {' | '.join(cells)} |")
     lines += ["", "| if you | what happens | reported by | what a Mac said |", "|---|---|---|---|"]
-    for row in (one for one in rows if one.probe):
+    for row in (one for one in rows if answers[f"field.{one.id}"]):
         said = answers[f"field.{row.id}"].items()
         told = "; ".join(f"{'so' if is_so else 'not so'} on {where}" for is_so, where in said)
         who = ", ".join(f"`{one}`" for one in row.sources)
-        lines.append(f"| {row.act} | {row.happens} | {who} | {told or 'not yet'} |")
+        lines.append(f"| {row.act} | {row.happens} | {who} | {told} |")
     return "\n".join(lines) + "\n"
 
 

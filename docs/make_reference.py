@@ -1,6 +1,6 @@
-"""Write docs/reference/ from the code: `python docs/make_reference.py`.
+"""Makes the reference from the code: `python docs/make_reference.py` writes it to .build/reference.
 
-`pages` is pure, so that a test can tell when a page is not what the code says.
+No page of it is committed. mkdocs takes the pages from `on_files` when it builds the site.
 """
 
 import ast
@@ -25,13 +25,13 @@ from iac_runtime.serve.resources import FIXED, PROMPTS, TEMPLATES
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
-from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.shape import Tool, listing_entry
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-REFERENCE: Final = ROOT / "docs" / "reference"
+REFERENCE: Final = ROOT / ".build" / "reference"
 TOOLS: Final = ROOT / "generated" / "iac_tools"
 
-_MADE: Final = "`python docs/make_reference.py` writes this page from the code. Do not edit it."
+_MADE: Final = "This page is made from the code."
 _WIDTH: Final = 96
 _FILE: Final = ("file", "what it does")
 
@@ -64,7 +64,7 @@ VARIABLES: Final[Mapping[str, str]] = {
 
 
 def pages() -> dict[str, str]:
-    """Return every page of the reference: its path below docs/reference/, and its text."""
+    """Return every page of the reference: its path in the folder, and its text."""
     apps = _apps()
     made = {
         "iac-mcp.md": _program("iac-mcp", mcp),
@@ -78,6 +78,7 @@ def pages() -> dict[str, str]:
             f"tools/{key}.md": _app({**row, "key": key}, tools)
             for key, (row, tools) in apps.items()
         },
+        **{f"toolsets/{name}.md": _toolset(name) for name in TOOLSETS},
     }
     return {**made, "README.md": _index(apps)}
 
@@ -187,7 +188,7 @@ def _server() -> str:
         part
         for name in TOOLSETS
         for part in (
-            f"### {name}",
+            f"### [{name}](toolsets/{name}.md)",
             _table(
                 heads,
                 [_row(tool) for tool in toolset_tools((name,))],
@@ -296,16 +297,7 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
         f"`{row['id']}`. `SAFE to MODIFY` means that arguments can raise the level."
     ]
     for tool in tools:
-        reach = _reach(tool["level"], tool["ceiling"])
-        parts += [f"## {tool['name']}", f"{_plain(tool['description'])}\n\n{reach}"]
-        schema = tool["inputSchema"]
-        required = set(schema.get("required", ()))
-        arguments = [
-            (f"`{key}`", _type(part), _yes(key in required), _says(part))
-            for key, part in schema.get("properties", {}).items()
-        ]
-        if arguments:
-            parts.append(_table(("argument", "type", "required", "meaning"), arguments))
+        parts += _tool(tool, _reach(tool["level"], tool["ceiling"]))
     catalogue = Catalogue([TOOLS])
     tables = catalogue.load_tables(catalogue.apps[row["key"]])
     if "list" in tables.tools:
@@ -317,6 +309,28 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
         ]
         parts += ["## Default columns of a list", _table(("class", "columns"), shown)]
     return _page(str(row["name"]), *parts)
+
+
+def _tool(tool: Mapping[str, Any], reach: str) -> Iterator[str]:
+    yield f"## {tool['name']}"
+    yield f"{_plain(tool['description'])}\n\n{reach}"
+    schema = tool["inputSchema"]
+    required = set(schema.get("required", ()))
+    arguments = [
+        (f"`{key}`", _type(part), _yes(key in required), _says(part))
+        for key, part in schema.get("properties", {}).items()
+    ]
+    if arguments:
+        yield _table(("argument", "type", "required", "meaning"), arguments)
+
+
+def _toolset(name: str) -> str:
+    parts = [
+        part
+        for tool in toolset_tools((name,))
+        for part in _tool(listing_entry(tool), _reach(tool.level, tool.ceiling))
+    ]
+    return _page(name, *parts)
 
 
 def _type(schema: Mapping[str, Any]) -> str:
@@ -345,6 +359,15 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _plain(text: str) -> str:
     # A dictionary's words could otherwise end a cell, or begin a tag.
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages to the site (a hook of mkdocs)."""
+    from mkdocs.structure.files import File
+
+    for name, text in pages().items():
+        files.append(File.generated(config, f"reference/{name}", content=text))
+    return files
 
 
 def main() -> int:

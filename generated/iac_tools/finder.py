@@ -782,7 +782,7 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     },
 )
 def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = None) -> None:
-    """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
+    """Empty the Trash. DANGEROUS, destroys for good.
 
     Args:
         target: The trash, also if left out.

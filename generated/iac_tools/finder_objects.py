@@ -416,7 +416,7 @@ class Commands(Specifier):
         self._command("eject", target=self)
 
     def empty(self, *, security: bool | None = None) -> None:
-        """Delete for good what lies in the trash of Finder. DANGEROUS, destroys for good.
+        """Empty the Trash. DANGEROUS, destroys for good.
 
         Args:
             security: Whether to overwrite what is deleted.

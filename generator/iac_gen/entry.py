@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.util import find_spec
 
 LIBRARIES = ("anyascii", "black", "jinja2", "lxml")
 """What builds need beside the runtime; what they write may change with each."""
@@ -12,14 +11,10 @@ def main() -> None:
     """Run the command line, or say in one line what is missing."""
     if sys.version_info < (3, 11):  # noqa: UP036  the message is for those whom pip did not stop
         sys.exit("iac-gen needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        from iac_base.errors import pip_install
+    from iac_base.errors import missing_packages
 
-        sys.exit(
-            "iac-gen needs %s, which are not installed. Get them with: %s"
-            % (", ".join(missing), pip_install("gen"))
-        )
+    if missing := missing_packages("iac-gen", "gen", LIBRARIES):
+        sys.exit(missing)
     import click
 
     from iac_gen.cli import cli

@@ -442,7 +442,7 @@ def _option_change(
     session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
 ) -> ElementChange:
     check_enabled(element.node)
-    options = _list_options(session, app, element, seconds)
+    options = _list_options(session, app, element, wanted, seconds)
     at = _match_option(wanted, [node.title for _, node in options])
     parent, option = options[at]
     place = [node for above, node in options if above == parent].index(option)
@@ -481,7 +481,10 @@ def _option_change(
         holders = dict.fromkeys((element.node.handle, parent))
         choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
         roads: list[Callable[[], object]]
-        if element.node.role in _CLOSED:
+        if parent != options[0][0]:
+            # Below another option: its place is none among those that the element itself has.
+            roads = [*press, choose[-1]]
+        elif element.node.role in _CLOSED:
             # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
             roads = [choose[0], *press, *choose[1:], choose_by_keys]
         elif option.role in ("menu_item", "radio_button"):
@@ -530,9 +533,12 @@ _LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
 
 
 def _list_options(
-    session: UiSession, app: UiApp, element: ElementFound, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
 ) -> list[tuple[Any, UiNode]]:
-    """Return the options below an element, each with what it is a child of."""
+    """Return the options below an element, each with what it is a child of.
+
+    What lies below options (a submenu, a branch of a tree) is looked at where none of them is it.
+    """
     reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     rows: list[tuple[Any, UiNode]] = []
     level = [(element.node.handle, child) for child in element.node.children[:1_000]]
@@ -544,9 +550,8 @@ def _list_options(
                 continue
             if node.role in _CHOICE_ROLES and node.title:
                 rows.append((parent, node))
-            else:
-                below += [(node.handle, child) for child in node.children[:1_000]]
-        if rows or not below:
+            below += [(node.handle, child) for child in node.children[:1_000]]
+        if not below or any(one.title.casefold() == wanted.casefold() for _, one in rows):
             break
         level = below
     return rows

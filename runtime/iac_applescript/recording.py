@@ -206,7 +206,7 @@ def explain_commit(told: Mapping[str, Any], error: ToolError) -> ToolError:
     if "changed" in told or "why" in told:
         changed = quote_text(str(told.get("changed") or told["why"]), _SHOWN)
         message = f"What the script changes is not what was shown. Nothing was sent: {changed}."
-        return ToolError("STALE", message, "Call again; it is asked about anew.")
+        return ToolError("STALE", message, "Call again. It requires approval again.")
     if "done" not in told:
         return error
     back = [line for line in told["undo"] if line]

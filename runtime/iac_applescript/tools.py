@@ -26,7 +26,7 @@ from iac_applescript.analysis.findings import Language, merge_effects
 from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import field_skill, find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts
-from iac_applescript.patterns import RunOutcome, number_placeholders
+from iac_applescript.patterns import FoundPattern, RunOutcome, number_placeholders
 from iac_applescript.recording import (
     BridgeLog,
     Recording,
@@ -94,6 +94,9 @@ def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -
     levels = dict.fromkeys(LEVELS, 0)
     for row in catalogue.tools.values():
         levels[row.level] += 1
+    patterns = 0
+    with contextlib.suppress(SetupError):
+        patterns = toolset.store.read_stats().patterns
     return {
         "apps": [
             {
@@ -106,7 +109,7 @@ def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -
         ],
         "tools_by_level": levels,
         "skills": sorted(load_skills(toolset.skill_folder)),
-        "patterns": toolset.store.read_stats().patterns,
+        "patterns": patterns,
         "script_tools": [tool.name for tool in toolset_tools(("applescript",))],
         "next": "Call get_smart_suggestion with what you want to do; prefer tools to scripts.",
     }
@@ -405,7 +408,8 @@ def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
     similar = []
     if script:
         targets = toolset.analyser.analyze_script(script, language).targets
-        similar = toolset.store.successes_like(script, targets[0] if targets else "")
+        with contextlib.suppress(SetupError):
+            similar = toolset.store.successes_like(script, targets[0] if targets else "")
     return {
         **explanation_fields(failure),
         "message": failure.message,
@@ -425,7 +429,12 @@ def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.app_bundle_id(given.get("app", ""))
     limit = given.get("limit", 3)
-    matches = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    matches: list[FoundPattern] = []
+    notes = ["This is only advice. Replace each ‹…› with a value; otherwise the script cannot run."]
+    try:
+        matches = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    except SetupError as error:
+        notes.append(f"What was learned is left out. {error}")
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [
         (row.score + LEARNED, pattern_fields(row))
@@ -435,7 +444,6 @@ def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
     kept = find_scripts(given["intent"], _app_name(toolset, given), limit)
     rows += [(row.score, saved_script_fields(row, toolset.analyser)) for row in kept]
     rows.sort(key=lambda row: -row[0])
-    notes = ["This is only advice. Replace each ‹…› with a value; otherwise the script cannot run."]
     notes += own_scripts()[1]
     return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
 

@@ -309,6 +309,17 @@ def pip_install(extra: str = "") -> str:
     return f"pip install '{wanted} @ {url}'"
 
 
+def missing_packages(program: str, extra: str, modules: Iterable[str]) -> str:
+    """Return a line that says which modules are not installed and which extra has them, or nothing.
+
+    None is imported.
+    """
+    from importlib.util import find_spec
+
+    missing = ", ".join(name for name in modules if find_spec(name) is None)
+    return f"{program} needs {missing}. Install it with: {pip_install(extra)}" if missing else ""
+
+
 class Cancellation:
     """Says once, for good, that a call is no longer wanted; whoever waits for it wakes at once.
 

@@ -3,4 +3,4 @@
 The page imports the rooms named here.
 """
 
-__all__ = ["database", "forward", "versions"]
+__all__ = ["database", "forward", "verify", "versions"]

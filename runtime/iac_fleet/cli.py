@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,14 @@ import click
 
 from iac_base.commands import CommandGroup
 from iac_base.errors import DISTRIBUTION, IacError, SetupError, pip_install, quote_text
-from iac_base.files import open_state
+from iac_base.files import open_state, write_whole
 from iac_base.text import escape_hidden
-from iac_fleet import database, forward, versions
+from iac_fleet import database, enrol, export, forward, verify, versions
 from iac_fleet.forward import forward_once, host_facts, run_forwarder, save_progress
+from iac_fleet.service import FORWARDER, forwarder_plist
 from iac_fleet.versions import BEHIND, FleetSettings, read_settings, write_settings
+from iac_mcp.setup import service as launchd
+from iac_mcp.setup.interpreter import examine_python
 from iac_runtime.audit.store import FORWARDED
 from iac_runtime.version import VERSION
 
@@ -98,7 +102,7 @@ def add_team(
 @click.option(
     "--approver",
     multiple=True,
-    help="The public key of a person who may answer this Mac's questions; repeatable.",
+    help="The public key of a person who may answer this Mac's approval prompts; repeatable.",
 )
 def join(address: str, host: str | None, behind: int, key: str, approver: tuple[str, ...]) -> None:
     """Let this Mac send its audit log to a database, such as postgresql://mac@server/fleet."""
@@ -280,10 +284,11 @@ def hosts(as_json: bool, address: str | None) -> None:
         tools = sum(sum(app["tools"].values()) for app in row["apps"])
         alarms = f", {row['alarms']} alarms" if row["alarms"] else ""
         policy = f", policy {row['team']}" if row["team"] else ""
+        gone = ", revoked" if row["revoked"] else ""
         click.echo(
             f"{escape_hidden(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
             f" {escape_hidden(row['version'])}, {len(row['apps'])} apps, {tools} tools,"
-            f" {row['rows']} rows{policy}{alarms}"
+            f" {row['rows']} rows{policy}{alarms}{gone}"
         )
 
 
@@ -337,7 +342,7 @@ def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
         click.echo("  ".join(escape_hidden(str(value or "-")) for value in told))
 
 
-@cli.command()
+@cli.command("verify")
 @click.option(
     "--silent",
     type=click.FloatRange(0.01),
@@ -346,12 +351,23 @@ def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
     metavar="HOURS",
     help="Raise an alarm if a Mac has not reported for this long.",
 )
+@click.option("--all", "anew", is_flag=True, help="Check all rows, also those checked before.")
 @JSON
 @DATABASE
-def verify(silent: float, as_json: bool, address: str | None) -> int:
-    """Check every Mac's audit log again; exit with 1 if one was changed or a Mac is silent."""
+def check(silent: float, anew: bool, as_json: bool, address: str | None) -> int:
+    """Check Macs' audit logs; exit with 1 if one was changed or a Mac is silent.
+
+    This machine remembers how far it checked, and reads only newer rows. Alarms stay until you
+    check with --all.
+    """
+
+    def tell(done: int, total: int) -> None:
+        click.echo(f"{done:,} of {total:,} rows are checked.", err=True)
+
     with database.open_connection(_database_address(address)) as connection:
-        rows, alarms = database.check_chains(connection, silent)
+        rows, alarms, _ = verify.check_new_rows(
+            connection, silent, open_state(), anew=anew, tell=tell
+        )
     if as_json:
         _print_rows([alarm._asdict() for alarm in alarms])
         return bool(alarms)
@@ -360,6 +376,157 @@ def verify(silent: float, as_json: bool, address: str | None) -> int:
         click.echo(f"{escape_hidden(alarm.host)}{place}: {escape_hidden(alarm.why)}.")
     click.echo(f"{rows} rows, {len(alarms)} alarms.")
     return bool(alarms)
+
+
+@cli.command("export")
+@click.option("--host", default="", metavar="TEXT", help="Only the rows of this Mac.")
+@click.option("--since", default="", metavar="TIME", help="Only rows from this time on (UTC).")
+@click.option("--until", default="", metavar="TIME", help="Only rows before this time (UTC).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("jsonl", "ocsf")),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: rows with their hashes. ocsf: a call on each line, for a SIEM.",
+)
+@DATABASE
+def export_log(host: str, since: str, until: str, form: str, address: str | None) -> None:
+    """Print the audit logs of all Macs, as an auditor or a SIEM reads them."""
+    with database.open_connection(_database_address(address)) as connection:
+        rows = export.export_rows(connection, host, since, until)
+        for row in export.to_ocsf(rows) if form == "ocsf" else rows:
+            click.echo(json.dumps(row))
+
+
+@cli.command("drop")
+@click.argument("month", type=click.DateTime(["%Y-%m"]))
+@DATABASE
+def drop_months(month: datetime, address: str | None) -> None:
+    """Drop rows that arrived before MONTH, such as 2026-03. Run this as the database's owner.
+
+    The rest of each log can still be checked. Export the rows first if you must keep them.
+    """
+    with database.open_connection(_database_address(address)) as connection:
+        connection.execute("SET statement_timeout = 0")
+        gone = connection.execute("SELECT drop_before(%s)", (month.date(),)).fetchall()
+    click.echo(f"Dropped {len(gone)} months: {', '.join(name[5:] for (name,) in gone) or 'none'}.")
+
+
+@cli.command("enrol")
+@click.argument("team")
+@click.argument("host")
+@click.argument("file", type=PRIVATE_FILE)
+@TEAM_KEY
+@click.option(
+    "--mac-address",
+    help="The database's address for the Mac; default: yours, without your user.",
+)
+@click.option("--approver", multiple=True, help="The public key of an approver; repeatable.")
+@click.option(
+    "--behind",
+    type=click.IntRange(1),
+    default=BEHIND,
+    show_default=True,
+    help="How many rows may wait for the database.",
+)
+@click.option(
+    "--days",
+    type=click.FloatRange(0.01),
+    default=7.0,
+    show_default=True,
+    help="How long the file can be used.",
+)
+@click.option("--no-service", is_flag=True, help="Do not send rows by a launchd agent.")
+@DATABASE
+def enrol_mac(
+    team: str,
+    host: str,
+    file: Path,
+    key: Path,
+    mac_address: str | None,
+    approver: tuple[str, ...],
+    behind: int,
+    days: float,
+    no_service: bool,
+    address: str | None,
+) -> None:
+    """Write the enrolment FILE of the Mac HOST. Run this as the database's owner.
+
+    The Mac uses the file once, with: iac-mcp join FILE
+    """
+    here = _database_address(address)
+    settings = FleetSettings(
+        mac_address or database.address_without_user(here), host, behind, "", approver
+    )
+    with database.open_connection(here) as connection:
+        text = enrol.enrol_mac(
+            connection, versions.read_key(key), team, settings, days=days, service=not no_service
+        )
+    write_whole(file, text, mode=0o600)
+    click.echo(f"{file} lets {host} join {team}, once. On that Mac, run: iac-mcp join {file.name}")
+
+
+@cli.command("revoke")
+@click.argument("team")
+@click.argument("host")
+@DATABASE
+def revoke_mac(team: str, host: str, address: str | None) -> None:
+    """Let the Mac HOST send nothing more. Run this as the database's owner. Its rows stay."""
+    with database.open_connection(_database_address(address)) as connection:
+        enrol.revoke_mac(connection, team, host)
+    click.echo(f"{host} can send nothing more.")
+
+
+@cli.command("profile")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@TEAM_KEY
+@click.option("--program", default="", help="The full path of the Python that runs IAC.")
+@click.option("--requirement", default="", help="What `codesign -d -r -` says of that program.")
+@click.option("--app", multiple=True, help="The id of an Apple app to control; repeatable.")
+def write_profile(
+    file: Path, key: Path, program: str, requirement: str, app: tuple[str, ...]
+) -> None:
+    """Write a configuration profile (.mobileconfig) for your MDM.
+
+    With it, Macs accept enrolment files of your team only. With --program, --requirement and
+    --app, macOS does not ask whether IAC may control these apps.
+    """
+    if bool(app) != bool(program) or bool(app) != bool(requirement):
+        raise click.UsageError("Give --program, --requirement and --app together.")
+    grant = enrol.AutomationGrant(program, requirement, app) if app else None
+    file.write_bytes(enrol.make_profile(versions.public_key(versions.read_key(key)), grant))
+    click.echo(f"The profile is in {file}.")
+
+
+@cli.group()
+def service() -> None:
+    """Send this Mac's audit log whenever you are logged in (a launchd agent)."""
+
+
+@service.command()
+@click.option("--print", "only_print", is_flag=True, help="Print the agent's file; change nothing.")
+def install(only_print: bool) -> None:
+    """Install the service and start it."""
+    plist = forwarder_plist(examine_python(), os.environ)
+    if only_print:
+        click.echo(plist.decode(), nl=False)
+        return
+    path = launchd.install_agent(plist, agent=FORWARDER)
+    click.echo(f"The service is installed: {path}")
+
+
+@service.command()
+def status() -> None:
+    """Say whether the service is installed and running."""
+    click.echo(launchd.agent_status(agent=FORWARDER))
+
+
+@service.command()
+def uninstall() -> None:
+    """End the service and remove its agent. This Mac stays in the fleet."""
+    gone = launchd.uninstall_agent(agent=FORWARDER)
+    click.echo("The service is removed." if gone else "The service is not installed.")
 
 
 @cli.command()

@@ -6,13 +6,13 @@ that compares models knows. Whoever owns the database migrates it; a host only c
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any, Final, Literal, LiteralString, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, LiteralString, TypeAlias
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.json import Jsonb
 
 from iac_base.errors import SetupError
@@ -26,15 +26,6 @@ _OPTIONS: Final[dict[str, Any]] = {
     "options": "-c search_path=fleet -c statement_timeout=60s -c lock_timeout=30s",
 }
 _LOCK: Final = 0x69616346  # "iacF"
-
-
-class Alarm(NamedTuple):
-    """Something that a person must look at: the host, its chain and place, and why."""
-
-    host: str
-    store: str
-    seq: int
-    why: str
 
 
 @contextmanager
@@ -63,6 +54,12 @@ def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
         raise SetupError(message) from None
     except psycopg.Error as error:
         raise SetupError(f"The database {place} cannot be used: {_first_line(error)}.") from None
+
+
+def address_without_user(address: str) -> str:
+    """Return an address as others may use it: without the user and the password."""
+    parts = conninfo_to_dict(address)
+    return make_conninfo("", **{k: v for k, v in parts.items() if k not in ("user", "password")})
 
 
 def _first_line(error: psycopg.Error) -> str:
@@ -121,11 +118,17 @@ _REVOKES: Final = (
     "REVOKE SELECT ON ALL TABLES IN SCHEMA fleet FROM {}",
 )
 _USES: Final = ("GRANT USAGE ON SCHEMA fleet TO {}", "GRANT EXECUTE ON FUNCTION my_team TO {}")
-_READS: Final = "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}"
+_READS: Final = (
+    "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}",
+    "GRANT EXECUTE ON FUNCTION calls_that TO {}",
+)
 _GRANTS: Final[dict[Duty, tuple[LiteralString, ...]]] = {
-    "mac": ("GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, newest, ask TO {}",),
-    "reader": (_READS,),
-    "lead": (_READS, "GRANT EXECUTE ON FUNCTION publish, give TO {}"),
+    "mac": (
+        "GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, newest, ask TO {}",
+        "GRANT EXECUTE ON FUNCTION use_enrolment TO {}",
+    ),
+    "reader": _READS,
+    "lead": (*_READS, "GRANT EXECUTE ON FUNCTION publish, give TO {}"),
 }
 
 
@@ -170,14 +173,21 @@ def report_shortened(connection: psycopg.Connection[Any], host: str, store: str,
 def list_hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
     """Return each host: name, when it was last heard, version, apps, rows and alarms."""
     rows = connection.execute(
-        """SELECT h.host, h.seen, h.facts,
+        """SELECT h.host, h.seen, h.revoked, h.facts,
             (SELECT coalesce(sum(last_seq), 0) FROM chains c WHERE c.host = h.host) AS sent,
             (SELECT count(*) FROM faults f WHERE f.host = h.host) AS faults
         FROM hosts h ORDER BY h.host"""
     )
     return [
-        {"host": host, "seen": seen, **_checked_facts(facts), "rows": sent, "alarms": faults}
-        for host, seen, facts, sent, faults in rows
+        {
+            "host": host,
+            "seen": seen,
+            "revoked": revoked,
+            **_checked_facts(facts),
+            "rows": sent,
+            "alarms": faults,
+        }
+        for host, seen, revoked, facts, sent, faults in rows
     ]
 
 
@@ -206,19 +216,6 @@ def _checked_facts(facts: Any) -> dict[str, Any]:
     }
 
 
-_FILTERS: Final = {
-    "host": "host = %s",
-    "app": "app = %s",
-    "tool": "tool = %s",
-    "client": "client = %s",
-    "level": "level = upper(%s)",
-    "decision": "decision = %s",
-    "since": "time >= %s",
-    "until": "time < %s",
-    "text": "strpos(lower(body), lower(%s)) > 0",
-}
-
-
 def find_calls(
     connection: psycopg.Connection[Any], wanted: dict[str, str], limit: int
 ) -> list[dict[str, Any]]:
@@ -227,92 +224,20 @@ def find_calls(
     `wanted` has keys of host, app, tool, client, level, decision, since, until (UTC, as in a row)
     and text.
     """
-    tests = [_FILTERS[name] for name, value in wanted.items() if value]
-    where = " AND ".join(["event = 'intent'", *tests])
-    query = (
-        "SELECT host, time, client, app, tool, level, decision, body FROM rows"  # noqa: S608
-        f" WHERE {where} ORDER BY time DESC, seq DESC LIMIT %s"
-    )
-    rows = connection.execute(query.encode(), (*filter(None, wanted.values()), limit))
+    asked = {name: value for name, value in wanted.items() if value}
+    if "text" in asked:
+        # As a body holds it.
+        asked["text"] = json.dumps(asked["text"])[1:-1]
     names = ("host", "time", "client", "app", "tool", "level", "decision", "body")
+    rows = connection.execute("SELECT * FROM calls_that(%s, %s)", (Jsonb(asked), limit))
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def count_by_level(connection: psycopg.Connection[Any], since: str) -> dict[str, dict[str, int]]:
     """Return day -> level -> how many calls of all hosts, from a day on; UTC, as in a row."""
     found: dict[str, dict[str, int]] = {}
-    query = """SELECT substr(time, 1, 10), level, count(*) FROM rows
+    query = """SELECT substr(time, 1, 10), (summary).level, count(*) FROM rows
         WHERE event = 'intent' AND time >= %s GROUP BY 1, 2 ORDER BY 1"""
     for day, level, number in connection.execute(query, (since,)):
         found.setdefault(str(day), {})[str(level)] = number
     return found
-
-
-_CHAINS: Final = """WITH RECURSIVE held AS (
-    (SELECT host, store FROM rows ORDER BY host, store LIMIT 1)
-    UNION ALL
-    SELECT next.* FROM held, LATERAL (
-        SELECT r.host, r.store FROM rows r WHERE (r.host, r.store) > (held.host, held.store)
-        ORDER BY r.host, r.store LIMIT 1
-    ) AS next
-)
-SELECT host, store, coalesce(last_seq, 0) FROM held FULL JOIN chains USING (host, store)
-ORDER BY host, store"""
-
-_FOLLOWED: Final = """SELECT count(*), coalesce(max(seq), 0),
-    coalesce(json_agg(json_build_array(seq, why) ORDER BY seq) FILTER (WHERE why <> ''), '[]')
-FROM (
-    SELECT seq, CASE
-        WHEN seq <> lag(seq, 1, 0::bigint) OVER w + 1 THEN 'rows are missing before it'
-        WHEN sha256(lag(hash, 1, decode(repeat('00', 32), 'hex')) OVER w
-            || text_of(seq, time, session, call, event, body)) <> hash
-        THEN 'it was changed'
-        WHEN next_seal(lag(seal) OVER w, NULL, hash, arrived) IS DISTINCT FROM seal
-        THEN 'its time of arrival was changed'
-        WHEN (r.app, r.tool, r.client, r.level, r.decision) IS DISTINCT FROM
-            (said.app, said.tool, said.client, said.level, said.decision)
-        THEN 'what searches look at was changed' END AS why
-    FROM rows r LEFT JOIN LATERAL json_to_record(
-        CASE WHEN event = 'intent' THEN {} END
-    ) AS said(app text, tool text, client text, level text, decision text) ON true
-    WHERE host = %s AND store = %s WINDOW w AS (ORDER BY seq)
-) AS followed"""
-
-
-def _follow(connection: psycopg.Connection[Any], host: str, store: str) -> tuple[int, int, Any]:
-    """Return how many rows a chain has, the last place, and the places where it is wrong."""
-    # A body that no audit wrote makes the quick reading fail, as in `keep`.
-    for body in ("body::json", "said_in(body)"):
-        with suppress(psycopg.DataError):
-            query = _FOLLOWED.replace("{}", body)
-            row = connection.execute(query.encode(), (host, store)).fetchone()
-            assert row is not None
-            count, end, wrong = row
-            return count, end, wrong
-    raise AssertionError("said_in raises nothing")
-
-
-def check_chains(connection: psycopg.Connection[Any], silent: float) -> tuple[int, list[Alarm]]:
-    """Follow every chain anew; return how many rows there are, and what is wrong.
-
-    A host that was not heard of for `silent` hours is an alarm.
-    """
-    alarms = [
-        Alarm(*row)
-        for row in connection.execute("SELECT host, store, seq, why FROM faults ORDER BY 1, 2, 3")
-    ]
-    total = 0
-    # Chain by chain: one question about all rows would run into the time that a statement has.
-    for host, store, last in connection.execute(_CHAINS).fetchall():
-        count, end, wrong = _follow(connection, host, store)
-        total += count
-        alarms += [Alarm(host, store, seq, why) for seq, why in wrong]
-        if end != last:
-            alarms.append(Alarm(host, store, last, f"the rows after {end} are missing"))
-    late = connection.execute(
-        "SELECT host, '', 0, to_char(seen, '\"no report since\" YYYY-MM-DD HH24:MI')"
-        " FROM hosts WHERE seen < now() - make_interval(secs => %s) ORDER BY host",
-        (silent * 3600,),
-    )
-    alarms += [Alarm(*row) for row in late]
-    return total, list(dict.fromkeys(alarms))

@@ -2,15 +2,13 @@
 
 import sys
 
-from iac_base.errors import pip_install
+from iac_base.errors import missing_packages
 
 
 def main() -> int:
     """Run the command line and return its status."""
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        sys.stderr.write(f"iac-fleet needs psycopg: {pip_install('fleet')}\n")
+    if missing := missing_packages("iac-fleet", "fleet", ("cryptography", "psycopg")):
+        sys.stderr.write(f"{missing}\n")
         return 2
     from iac_fleet.cli import main as run
 

@@ -91,7 +91,9 @@ def find_question(connection: Any, host: str, ident: str) -> FleetQuestion:
     for row in waiting_questions(connection):
         if (row.host, row.id) == (host, ident):
             return row
-    raise SetupError(f"{host} has no waiting question {ident}. iac-fleet questions lists them.")
+    raise SetupError(
+        f"{host} has no waiting approval prompt {ident}. iac-fleet questions lists them."
+    )
 
 
 def submit_answer(connection: Any, key: Ed25519PrivateKey, seen: FleetQuestion, reply: str) -> None:

@@ -371,15 +371,16 @@ def _post_accept(
 
 def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:
     # Needs psycopg, which a page of one Mac does without.
-    from iac_fleet import database, forward
+    from iac_fleet import database, forward, verify
 
     if not sources.fleet:
         return show("fault", {"says": "no_fleet"}, 404)
     asked = {name: value for name in _ASKED if (value := request.query_params.get(name, ""))}
     with database.open_connection(sources.fleet) as connection:
-        alarms = (
-            database.check_chains(connection, 24.0)[1] if "check" in request.query_params else None
-        )
+        wanted, alarms = request.query_params.get("check"), None
+        if wanted:
+            found = verify.check_new_rows(connection, 24.0, sources.state, anew=wanted != "new")
+            alarms = found.alarms
         hosts = database.list_hosts(connection)
         values = {
             "hosts": [{**one, "fresh": calls.is_recent(one["seen"])} for one in hosts],

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -55,12 +55,17 @@ _LIMITS: Final = BashLimits()
 
 
 class BashResult(NamedTuple):
-    """What a command left; `stopped` says which limit ended it, or is empty."""
+    """What a command left; `stopped` says which limit ended it, or is empty.
+
+    `notice` is what is told of the session behind the output.
+    """
 
     out: bytes
     errors: bytes
     status: int
     stopped: str
+    timed_out: bool = False
+    notice: str = ""
 
 
 _SCRIPT: Final = (_HERE / "bash_session.sh").read_text(encoding="utf-8").replace("\n", " ")
@@ -141,15 +146,17 @@ class BashSession:
         with TemporaryFile() as state:
             words = [
                 *self._confinement_command(list(before)),
-                *("bash", "-c", self._wrapper_script(state.fileno()), "bash"),
+                *("bash", "-c", self._wrapper_script(state.fileno()), "/bin/bash"),
                 *(command, self.folder),
             ]
             facts = (words, self._start, self._command_environment(), self._limits, timeout)
-            result = run_bounded(*facts, ending=self._ending, pass_fds=(state.fileno(),))
+            result = run_bounded(
+                *facts, ending=self._ending, pass_fds=(state.fileno(),), merged=True
+            )
             told = self._store_state(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
-        return result._replace(errors=result.errors + os.fsencode("".join(told)))
+        return result._replace(notice="".join(told).rstrip())
 
     def _wrapper_script(self, state: int) -> str:
         seconds = self._now().timestamp()
@@ -171,7 +178,7 @@ class BashSession:
         state.seek(0)
         written = state.read(2 * LONGEST)
         if not written and not result.stopped:
-            lines = result.errors.decode("utf-8", "replace").strip().splitlines()
+            lines = result.out.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
                 f"Bash cannot run in a sandbox here: {lines[-1] if lines else 'nothing ran'}. Allow"
                 f" user namespaces, or {_WAY_OUT}."
@@ -277,10 +284,12 @@ def run_bounded(
     given: bytes = b"",
     ending: threading.Event | None = None,
     pass_fds: Sequence[int] = (),
+    merged: bool = False,
 ) -> BashResult:
     """Run a program to its end or to a limit; `timeout` in seconds. Raises CallError.
 
-    `given` is its standard input. Whatever it started ends with it.
+    `given` is its standard input. Whatever it started ends with it. `merged` takes errors into the
+    output, each where it was printed.
     """
     with TemporaryFile() as stdin:
         stdin.write(given)
@@ -290,7 +299,7 @@ def run_bounded(
                 words,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merged else subprocess.PIPE,
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
@@ -310,14 +319,14 @@ def _collect_output(
     child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float, ending: threading.Event
 ) -> BashResult:
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
-    assert child.stdout is not None
-    assert child.stderr is not None
-    out, errors = child.stdout.fileno(), child.stderr.fileno()
-    kept = {out: bytearray(), errors: bytearray()}
+    streams = [*filter(None, (child.stdout, child.stderr))]
+    kept = {stream.fileno(): bytearray() for stream in streams}
     below: set[psutil.Process] = set()
-    deadline = time.monotonic() + timeout
+    deadline, timed_out = time.monotonic() + timeout, False
     look, stopped = time.monotonic() + _TICK, ""
-    with selectors.DefaultSelector() as selector, child.stdout, child.stderr:
+    with selectors.DefaultSelector() as selector, ExitStack() as stack:
+        for pipe in streams:
+            stack.enter_context(pipe)
         for stream in kept:
             selector.register(stream, selectors.EVENT_READ)
         while not stopped:
@@ -343,12 +352,15 @@ def _collect_output(
             if ending.is_set():
                 stopped = "the session ended"
             elif time.monotonic() > deadline:
-                stopped = f"it took more than {timeout:g} s"
+                stopped, timed_out = f"it took more than {timeout:g} s", True
             elif len(now) > limits.processes:
                 stopped = f"it had more than {limits.processes} processes"
         _kill_processes(child, below)
     status = child.returncode if child.returncode >= 0 else 128 - child.returncode
-    return BashResult(bytes(kept[out]), bytes(kept[errors]), status, stopped)
+    # What ends a command in the client is SIGTERM.
+    status = 128 + signal.SIGTERM if timed_out else status
+    out, errors = [*map(bytes, kept.values()), b""][:2]
+    return BashResult(out, errors, status, stopped, timed_out)
 
 
 def _child_processes(top: int) -> set[psutil.Process]:

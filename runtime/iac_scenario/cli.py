@@ -20,13 +20,14 @@ import anyio
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.errors import DISTRIBUTION
+from iac_base.errors import DISTRIBUTION, missing_packages
 from iac_scenario.audit import audit_servers, fuzz_servers, lint_scenario
 from iac_scenario.audit_report import REPORTS, AuditCheck
 from iac_scenario.bootstrap import first_scenario, parse_server, server_files
 from iac_scenario.checks import LOOSE, exit_status, static_problems
 from iac_scenario.contract import compare_contracts, read_contracts
 from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
+from iac_scenario.matching import LIBRARIES
 from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
@@ -40,9 +41,11 @@ from iac_scenario.model import (
 )
 from iac_scenario.output import (
     FORMATS,
+    OUTPUT_FORMATS,
     RunRecorder,
     failure_lines,
     github_annotations,
+    parts_format,
     write_report,
 )
 from iac_scenario.player import PlaySettings, inspect_scenario, play_scenario
@@ -134,7 +137,13 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--watch", is_flag=True, help="Run again whenever a file of the scenario changes.")
 @click.option(
-    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+    "--output-format", "form", type=click.Choice(OUTPUT_FORMATS), default="text", show_default=True
+)
+@click.option(
+    "--include-partial-messages",
+    "partial_messages",
+    is_flag=True,
+    help="Print each message in parts too (stream-json only).",
 )
 @_timeout_options
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
@@ -142,6 +151,8 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
     if options.pop("watch"):
         _watch_files(file, options["mcp_config"])
     reports = options.pop("reports")
+    if options.pop("partial_messages"):
+        form = parts_format(form)
     scenario = load_with_warnings(file).scenario
     chosen, resumed = options.pop("session_id"), options.pop("resume")
     if continued:
@@ -483,6 +494,9 @@ _HELP: Final[tuple[type[Exception], ...]] = tuple(
 
 def main() -> int:
     """Run the command line and return its status."""
+    if missing := missing_packages("iac-scenario", "scenario", LIBRARIES):
+        click.echo(missing, err=True)
+        return 2
     try:
         cli.main(prog_name="iac-scenario", standalone_mode=False)
     except click.exceptions.Abort:

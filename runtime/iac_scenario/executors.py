@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,86 +18,144 @@ import anyio.to_thread
 
 from iac_scenario.bash import BashLimits, BashSession
 from iac_scenario.matching import BUILT_IN, READERS, schema_validator, schema_violation
-from iac_scenario.model import CallError, ToolCall
+from iac_scenario.model import CallError, ToolCall, UnfitCallError
 from iac_scenario.permissions import is_read_only_line
-from iac_scenario.results import CallResult, error_result, file_result, text_result
+from iac_scenario.results import (
+    CallResult,
+    error_result,
+    file_result,
+    text_result,
+    unfit_result,
+)
 from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.session import DIALOGS, ScenarioSession
 
 _LINES: Final = 2000
 _COLUMNS: Final = 2000
 _FOUND: Final = 1000
+_MATCHES: Final = 250
+"""Lines of Grep without a `head_limit`."""
 
 _SECONDS: Final = 20
 _OUTPUT: Final = BashLimits(output=10_000_000)
+_CURRENT: Final = "(file state is current in your context — no need to Read it back)"
+_HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _VERSIONED: Final = tuple(f"!.{name}" for name in ("git", "svn", "hg", "bzr", "jj", "sl"))
 """Folders of version control, which Claude's Grep passes over."""
 
 
-def _resolve_existing(sandbox: Sandbox, path: str) -> Parts:
-    parts = sandbox.resolve_path(path)
-    if not sandbox.entry_kind(parts):
-        raise CallError(f"File does not exist: {sandbox.display_path(parts)}")
-    return parts
+def _missing_text(sandbox: Sandbox, what: str) -> str:
+    return f"{what} Note: your current working directory is {sandbox.mount}."
 
 
 def read_lines(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return numbered lines: from `offset` (1 is the first), at most `limit`."""
-    parts = _resolve_existing(sandbox, given["file_path"])
+    parts = sandbox.resolve_path(given["file_path"])
+    kind = sandbox.entry_kind(parts)
+    if not kind:
+        raise CallError(_missing_text(sandbox, "File does not exist."))
+    if kind == "folder":
+        path = sandbox.display_path(parts)
+        raise CallError(f"EISDIR: illegal operation on a directory, read '{path}'")
     data = sandbox.read(parts)
     if b"\0" in data:
         raise CallError(f"{sandbox.display_path(parts)} is a binary file.")
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     first = max(given.get("offset", 1), 1)
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
-    if not chosen:
-        return text_result(f"(no lines from {first}: the file has {len(lines)})")
-    numbered = (f"{number:>6}→{line[:_COLUMNS]}" for number, line in enumerate(chosen, first))
-    return text_result("\n".join(numbered))
+    file = {
+        "filePath": given["file_path"], "content": "\n".join(chosen), "numLines": len(chosen),
+        "startLine": first, "totalLines": len(lines),
+    }  # fmt: skip
+    text = "\n".join(f"{at}\t{line[:_COLUMNS]}" for at, line in enumerate(chosen, first))
+    if not file["content"] and len(chosen) < 2:
+        text = (
+            "<system-reminder>Warning: the file exists but is shorter than the provided offset"
+            f" ({first}). The file has {len(lines)} lines.</system-reminder>"
+        )
+    return text_result(text, detail={"type": "text", "file": file})
 
 
 def write_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Make or replace a file, folders on the way included."""
-    parts = sandbox.resolve_path(given["file_path"])
-    known = sandbox.entry_kind(parts)
-    sandbox.write(parts, _encode_text(given["content"]), parents=True)
-    if known:
-        return text_result(f"The file {sandbox.display_path(parts)} has been updated.")
-    return text_result(f"File created successfully at: {sandbox.display_path(parts)}")
+    parts, new = sandbox.resolve_path(given["file_path"]), given["content"]
+    known = sandbox.entry_kind(parts) == "file"
+    old = sandbox.read(parts).decode("utf-8", "replace") if known else None
+    sandbox.write(parts, _encode_text(new), parents=True)
+    path = sandbox.display_path(parts)
+    detail = {
+        "type": "update" if known else "create", "filePath": path, "content": new,
+        "structuredPatch": [] if old is None else _patch_hunks(old, new), "originalFile": old,
+        "userModified": False,
+    }  # fmt: skip
+    text = f"The file {path} has been updated successfully."
+    text = text if known else f"File created successfully at: {path}"
+    return text_result(f"{text} {_CURRENT}", detail=detail)
+
+
+def _patch_hunks(old: str, new: str) -> list[dict[str, Any]]:
+    """Return the hunks that lead from one text to another, with three lines around each."""
+    hunks: list[dict[str, Any]] = []
+    for line in list(unified_diff(old.splitlines(), new.splitlines(), lineterm=""))[2:]:
+        if (head := _HUNK.match(line)) is None:
+            hunks[-1]["lines"].append(line)
+            continue
+        starts, sizes = head.group(1, 3), head.group(2, 4)
+        names = ("oldStart", "oldLines", "newStart", "newLines")
+        places = [place for pair in zip(starts, sizes, strict=True) for place in pair]
+        numbers = [1 if text is None else int(text) for text in places]
+        hunk = dict(zip(names, numbers, strict=True))
+        hunks.append({**hunk, "oldStart": hunk["oldStart"] or 1, "lines": []})
+    return hunks
 
 
 def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
     old, new = given["old_string"], given["new_string"]
     if old == new:
-        raise CallError("old_string and new_string are the same: there is nothing to change.")
-    parts = sandbox.resolve_path(given["file_path"])
-    if not old:
-        if sandbox.entry_kind(parts):
-            raise CallError("old_string is empty, but the file exists; use Write to replace it.")
-        return write_file(sandbox, {"file_path": given["file_path"], "content": new})
-    parts = _resolve_existing(sandbox, given["file_path"])
+        raise UnfitCallError("No changes to make: old_string and new_string are exactly the same.")
+    parts, everywhere = sandbox.resolve_path(given["file_path"]), given.get("replace_all", False)
+    known = sandbox.entry_kind(parts)
+    if known and not old:
+        raise UnfitCallError("Cannot create new file - file already exists.")
+    if old and not known:
+        raise UnfitCallError(_missing_text(sandbox, "File does not exist."))
     try:
-        text = sandbox.read(parts).decode()
+        text = sandbox.read(parts).decode() if known else ""
     except UnicodeDecodeError:
         raise CallError(f"{sandbox.display_path(parts)} is not UTF-8 text.") from None
     count = text.count(old)
     if count == 0:
-        raise CallError(f"String to replace not found in file: {old}")
-    if count > 1 and not given.get("replace_all", False):
-        raise CallError(
-            f"Found {count} matches of the string to replace, but replace_all is false: {old}"
+        raise UnfitCallError(f"String to replace not found in file.\nString: {old}")
+    if count > 1 and not everywhere:
+        raise UnfitCallError(
+            f"Found {count} matches of the string to replace, but replace_all is false. To replace"
+            " all occurrences, set replace_all to true. To replace only one occurrence, please"
+            f" provide more context to uniquely identify the instance.\nString: {old}"
         )
-    sandbox.write(parts, _encode_text(text.replace(old, new)))
-    told = f" All {count} occurrences were replaced." if count > 1 else ""
-    return text_result(f"The file {sandbox.display_path(parts)} has been updated.{told}")
+    changed = text.replace(old, new)
+    sandbox.write(parts, _encode_text(changed), parents=not known)
+    path = sandbox.display_path(parts)
+    detail = {
+        "filePath": path, "oldString": old, "newString": new, "originalFile": text,
+        "structuredPatch": _patch_hunks(text, changed), "userModified": False,
+        "replaceAll": everywhere,
+    }  # fmt: skip
+    told = "." if everywhere else " successfully."
+    told += " All occurrences were successfully replaced." if everywhere else ""
+    return text_result(f"The file {path} has been updated{told} {_CURRENT}", detail=detail)
 
 
 def find_files(
     sandbox: Sandbox, bash: BashSession, hidden: Sequence[str], given: Mapping[str, Any]
 ) -> CallResult:
     """Return the files that match, a path a line, by name."""
-    top, pattern = sandbox.resolve_path(given.get("path", ".")), given["pattern"]
+    top, pattern = sandbox.resolve_path(path := given.get("path", ".")), given["pattern"]
+    kind, shown = sandbox.entry_kind(top), sandbox.display_path(top)
+    if not kind:
+        raise UnfitCallError(_missing_text(sandbox, f"Directory does not exist: {path}."))
+    if kind != "folder":
+        raise UnfitCallError(f"Path is not a directory: {shown}")
     if pattern.startswith("/"):
         pattern = "/" + "/".join(sandbox.resolve_path(pattern))
     elif "/" in pattern:
@@ -104,8 +163,9 @@ def find_files(
         names = (re.sub(r"([\\*?\[\]{}!])", r"\\\1", part) for part in top)
         pattern = "/".join(("", *names, pattern.removeprefix("./")))
     options = ["--files", "--no-ignore", "--hidden", *_glob_options([pattern], hidden)]
-    rows = _run_ripgrep(sandbox, bash, top, options)
-    return text_result(_join_rows([path for path, _ in rows], "No files found"))
+    found = [path for path, _ in _run_ripgrep(sandbox, bash, top, options)]
+    detail = {"filenames": found, "numFiles": len(found), "truncated": len(found) > _FOUND}
+    return text_result(_join_rows(found, "No files found"), detail=detail)
 
 
 def search_files(
@@ -131,21 +191,39 @@ def search_files(
         *_glob_options([*words, *_VERSIONED], hidden),
         f"--regexp={given['pattern']}",
     ]  # fmt: skip
-    rows = _run_ripgrep(sandbox, bash, _resolve_existing(sandbox, given.get("path", ".")), options)
-    lines = [path if rest is None else f"{path}:{rest}" if path else rest for path, rest in rows]
-    if mode == "content":
-        # A context line has `-` after its number where a match has `:`.
-        lines = [_prefix_path(path, rest or "") for path, rest in rows]
-    limit = given.get("head_limit", 0) or len(lines)
-    first = given.get("offset", 0)
-    return text_result(_join_rows(lines[first : first + limit], "No matches found"))
+    top = sandbox.resolve_path(path := given.get("path", "."))
+    if not sandbox.entry_kind(top):
+        raise UnfitCallError(_missing_text(sandbox, f"Path does not exist: {path}."))
+    rows = _run_ripgrep(sandbox, bash, top, options)
+    first, limit = given.get("offset", 0), given.get("head_limit", _MATCHES) or len(rows)
+    cut = {"limit": limit} if len(rows) > first + limit else {}
+    cut |= {"offset": first} if first else {}
+    pages = ", ".join(f"{key}: {value}" for key, value in cut.items())
+    rows = rows[first : first + limit]
+    if mode == "files_with_matches":
+        text = _join_rows([path for path, _ in rows], "No files found")
+        count = f"Found {len(rows)} file{'s' * (len(rows) != 1)}{f' {pages}' if pages else ''}"
+        return text_result(f"{count}\n{text}" if rows else text)
+    alone = sandbox.entry_kind(top) == "file" and mode == "content"
+    text = _join_rows(
+        [rest or "" if alone else _prefix_path(sandbox, path, rest or "") for path, rest in rows],
+        "No matches found",
+    )
+    if mode == "count":
+        total = sum(int(rest or 0) for _, rest in rows)
+        word, files = f"occurrence{'s' * (total != 1)}", f"file{'s' * (len(rows) != 1)}"
+        text += f"\n\nFound {total} total {word} across {len(rows)} {files}."
+        return text_result(text + (f" with pagination = {pages}" if pages else ""))
+    return text_result(text + (f"\n\n[Showing results with pagination = {pages}]" if pages else ""))
 
 
-def _prefix_path(path: str, rest: str) -> str:
+def _prefix_path(sandbox: Sandbox, path: str, rest: str) -> str:
     if not path:
         return rest
-    number = re.match(r"\d+([:-])", rest)
-    return f"{path}{number[1] if number else ':'}{rest}"
+    # A context line has `-` after its number, and its whole path, as the client shows it.
+    if re.match(r"\d+-", rest):
+        return f"{sandbox.display_path(tuple(path.split('/')))}-{rest}"
+    return f"{path}:{rest}"
 
 
 def _glob_options(patterns: Sequence[str], hidden: Sequence[str]) -> list[str]:
@@ -181,15 +259,11 @@ def _run_ripgrep(
         raise CallError(result.errors.decode("utf-8", "replace").strip() or "ripgrep failed.")
     text, rows = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
     if "--files" in options or "-l" in options:
-        return [(_display_path(sandbox, path), None) for path in text.split("\0") if path]
+        return [(path.removeprefix("./"), None) for path in text.split("\0") if path]
     for line in text.splitlines():
         path, mark, rest = line.partition("\0")
-        rows.append((_display_path(sandbox, path), rest) if mark else ("", line))
+        rows.append((path.removeprefix("./"), rest) if mark else ("", line))
     return rows
-
-
-def _display_path(sandbox: Sandbox, path: str) -> str:
-    return sandbox.display_path(tuple(path.removeprefix("./").split("/")))
 
 
 def _join_rows(rows: list[str], nothing: str) -> str:
@@ -295,11 +369,13 @@ class SandboxExecutor:
         """Check the arguments and carry the call out."""
         try:
             if call.tool not in BUILT_IN:
-                known = ", ".join(BUILT_IN)
-                raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
+                unknown = unfit_result(f"No such tool available: {call.tool}", "Error: ")
+                note = f"{call.tool} is not simulated. Simulated: {', '.join(BUILT_IN)}."
+                return replace(unknown, note=note)
             validator = schema_validator(json.dumps(BUILT_IN[call.tool]))
             if violation := schema_violation(validator, call.input):
-                raise CallError(f"{call.tool}: {violation}")
+                told = _input_faults(validator, call) or f"{call.tool}: {violation}"
+                raise UnfitCallError(f"InputValidationError: {told}")
             if call.tool in DIALOGS:
                 return DIALOGS[call.tool](self._session, call.input)
             if call.tool in FILE_TOOLS:
@@ -308,6 +384,8 @@ class SandboxExecutor:
             if call.tool in SEARCHES:
                 work = partial(SEARCHES[call.tool], self._sandbox, self._bash, self._hidden)
             return await anyio.to_thread.run_sync(work, call.input, abandon_on_cancel=True)
+        except UnfitCallError as error:
+            return unfit_result(str(error))
         except CallError as error:
             return error_result(str(error))
 
@@ -325,15 +403,72 @@ class SandboxExecutor:
             raise CallError("run_in_background is not simulated.")
         timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
         result = self._bash.run(given["command"], timeout)
-        out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
-        if result.stopped:
-            stopped = f"Stopped: {result.stopped}.\n{out}{errors}".strip()
-            return error_result(_truncate_output(stopped))
-        pieces = (piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n"))
-        text = _truncate_output("\n".join(pieces))
-        if result.status:
-            return error_result(f"Exit code {result.status}\n{text}".rstrip())
-        return text_result(text)
+        text = re.sub(r"\A(\s*\n)+", "", result.out.decode("utf-8", "replace")).rstrip()
+        if result.timed_out:
+            text = f"Command timed out after {timeout:g}s\n{text}"
+        elif result.stopped:
+            return error_result(_truncate_output(f"Stopped: {result.stopped}.\n{text}".strip()))
+        told = _harmless_status(given["command"], result.status)
+        shown = _truncate_output(text)
+        if result.status and not told:
+            return error_result(f"Exit code {result.status}\n{shown}".rstrip())
+        reset, notice = result.notice, f"\n{result.notice}" if result.notice else ""
+        detail: dict[str, Any] = {
+            "stdout": text, "stderr": notice, "interrupted": False, "isImage": False,
+            **({"returnCodeInterpretation": told} if told else {}),
+            "noOutputExpected": not told and _last_command(given["command"]) in _SILENT,
+        }  # fmt: skip
+        shown = "\n".join(filter(None, (shown, reset))) or "(Bash completed with no output)"
+        return text_result(shown, detail=detail)
+
+
+_HARMLESS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("grep", "rg", "egrep", "fgrep"), "No matches found"),
+    **dict.fromkeys(("test", "["), "Condition is false"),
+    "diff": "Files differ", "find": "Some directories were inaccessible",
+}  # fmt: skip
+"""Programs whose status 1 is an answer and no error."""
+_SILENT: Final = frozenset(
+    "mv cp rm mkdir rmdir chmod chown chgrp touch ln cd export unset wait".split()
+)
+"""Programs that print nothing when all is well."""
+
+
+def _last_command(line: str) -> str:
+    """Return the program that a line ends with, whose status is that of the line."""
+    words = re.split(r"\|\||&&|[;|&\n]", line.rstrip("; \n"))[-1].split()
+    return words[0] if words else ""
+
+
+def _harmless_status(line: str, status: int) -> str:
+    """Return what a status other than 0 means where it is no error."""
+    return _HARMLESS.get(_last_command(line), "") if status == 1 else ""
+
+
+def _input_faults(validator: Any, call: ToolCall) -> str:
+    """Return what is wrong with arguments in the client's words, or nothing where it has others."""
+    told = list[str]()
+    names = {bool: "boolean", str: "string", int: "number", float: "number", dict: "object",
+             list: "array", type(None): "null"}  # fmt: skip
+    for error in validator.iter_errors(call.input):
+        if error.validator == "required":
+            missing = [key for key in error.validator_value if key not in error.instance]
+            told += (f"The required parameter `{key}` is missing" for key in missing)
+        elif error.validator == "additionalProperties":
+            extra = [key for key in error.instance if key not in error.schema["properties"]]
+            told += (f"An unexpected parameter `{key}` was provided" for key in extra)
+        elif error.validator == "type" and error.path:
+            wanted = "number" if error.validator_value == "integer" else error.validator_value
+            place = ".".join(map(str, error.path))
+            got = names[type(error.instance)]
+            told.append(
+                f"The parameter `{place}` type is expected as `{wanted}` but provided as `{got}`"
+            )
+        else:
+            return ""
+    told = [*dict.fromkeys(told)]
+    issue = "issues" if len(told) > 1 else "issue"
+    return f"{call.tool} failed due to the following {issue}:\n" + "\n".join(told)
 
 
 def _truncate_output(text: str) -> str:

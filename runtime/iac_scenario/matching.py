@@ -26,6 +26,9 @@ READERS: Final = frozenset("Read Glob Grep TodoWrite AskUserQuestion EnterPlanMo
 
 VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
+LIBRARIES: Final = ("jsonpath", "regex")
+"""What the extra `scenario` has beside a program: imported when a scenario needs them."""
+
 PATTERN_SECONDS: Final = 2
 """How long one expression may take on one text."""
 

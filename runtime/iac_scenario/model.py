@@ -324,3 +324,7 @@ class PlayError(Exception):
 
 class CallError(Exception):
     """A call that failed; the text is what the assistant is told."""
+
+
+class UnfitCallError(CallError):
+    """A call that was refused before anything was done, which the client marks as such."""

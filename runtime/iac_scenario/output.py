@@ -9,6 +9,8 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from html import escape
 from itertools import starmap
 from pathlib import Path
@@ -28,15 +30,13 @@ from iac_scenario.conversation import (
     Violation,
 )
 from iac_scenario.matching import BUILT_IN
-from iac_scenario.model import ScenarioScript, scenario_calls
+from iac_scenario.model import PlayError, ScenarioScript, scenario_calls
 from iac_scenario.results import shorten_value
-from iac_scenario.wire import ModelReply, anthropic_message
+from iac_scenario.session import client_mode
+from iac_scenario.wire import FORMS, ModelReply, anthropic_message
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
-_MODES: Final = {
-    "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
-}  # fmt: skip
 
 
 def failure_lines(event: Event) -> Iterator[str]:
@@ -69,8 +69,11 @@ class TextPrinter:
 class StreamPrinter:
     """Messages as they come; ids are the same in every run."""
 
-    def __init__(self, scenario: ScenarioScript) -> None:
+    def __init__(self, scenario: ScenarioScript, *, partial: bool = False) -> None:
         self._scenario = scenario
+        self._partial = partial
+        self._unfinished: list[TextEvent | CallEvent] = []
+        self._clock = datetime.fromisoformat(scenario.identity.launch_timestamp)
         self._session = scenario.identity.session_id
         # The session's id with last digits that count.
         self._space = str(uuid.UUID(self._session))[:24]
@@ -92,15 +95,22 @@ class StreamPrinter:
         """Yield the messages that an event leads to."""
         if not self._lines:
             yield self._build_message("system", self._init_fields())
+        if not isinstance(event, CallEvent) and self._unfinished:
+            yield from self._streamed_messages()
         match event:
             case TextEvent():
                 self._messages += 1
                 self._texts.append(event.text)
-                if event.text:
+                if self._partial:
+                    self._unfinished = [event]
+                elif event.text:
                     yield self._assistant_message(event.text)
             case CallEvent():
                 self._calls[event.id] = event
-                yield self._assistant_message("", event)
+                if self._partial:
+                    self._unfinished.append(event)
+                else:
+                    yield self._assistant_message("", event)
             case ResultEvent():
                 yield from self._result_messages(event)
             case FailureEvent():
@@ -109,6 +119,7 @@ class StreamPrinter:
                 self._texts.append(_failure_text(event))
                 yield self._assistant_message(_failure_text(event))
             case EndEvent():
+                self._clock += timedelta(milliseconds=event.duration_ms)
                 yield self._build_message("result", self._final_fields(event))
                 self._reset_prompt()
 
@@ -120,14 +131,13 @@ class StreamPrinter:
     def _init_fields(self) -> dict[str, Any]:
         scenario = self._scenario
         named = {call.tool for call in scenario_calls(scenario) if not call.request}
-        mode = scenario.permissions.mode or "default"
         return {
             "subtype": "init",
             "cwd": scenario.identity.working_directory or "/sandbox",
             "tools": [*BUILT_IN, *sorted(named - BUILT_IN.keys())],
             "mcp_servers": [{"name": name, "status": "pending"} for name in scenario.servers],
             "model": scenario.identity.model,
-            "permissionMode": _MODES.get(mode, mode),
+            "permissionMode": client_mode(scenario.permissions.mode),
             "slash_commands": [],
             "apiKeySource": "none",
             "claude_code_version": "scripted",
@@ -137,8 +147,27 @@ class StreamPrinter:
             "plugins": [],
         }
 
+    def _streamed_messages(self) -> Iterator[dict[str, Any]]:
+        """Yield a message piece by piece, each block whole before its end, as the client does."""
+        (spoken, *calls), self._unfinished = self._unfinished, []
+        assert isinstance(spoken, TextEvent)
+        made = [call for call in calls if isinstance(call, CallEvent)]
+        given = tuple((call.id, call.tool, call.input) for call in made)
+        whole = ModelReply(self._message_id(), self._scenario.identity.model, spoken.text, given,
+                           {}, 0, {})  # fmt: skip
+        blocks: list[CallEvent | None] = [*([None] if spoken.text else []), *made]
+        for kind, piece in FORMS["/messages"].stream(whole):
+            if kind == "content_block_stop":
+                call = blocks[piece["index"]]
+                yield self._assistant_message("" if call else spoken.text, call)
+            fields = {"event": piece, "parent_tool_use_id": None}
+            yield self._build_message("stream_event", fields)
+
+    def _message_id(self) -> str:
+        return f"msg_{self._session[:8]}_{self._messages}"
+
     def _assistant_message(self, text: str, call: CallEvent | None = None) -> dict[str, Any]:
-        key = f"msg_{self._session[:8]}_{self._messages}"
+        key = self._message_id()
         calls = () if call is None else ((call.id, call.tool, call.input),)
         model = self._scenario.identity.model if self._failure is None else "<synthetic>"
         message = anthropic_message(ModelReply(key, model, text, calls, {}, 0, {}))
@@ -157,14 +186,22 @@ class StreamPrinter:
             ids = {"tool_name": event.tool, "tool_use_id": event.id}
             self._denials.append({**ids, "tool_input": call.input})
         if outcome.executed:
-            block = {
+            block: dict[str, Any] = {
                 "type": "tool_result",
                 "tool_use_id": event.id,
                 "content": _result_content(outcome.content),
-                "is_error": outcome.is_error,
             }
-            message = {"role": "user", "content": [block]}
-            yield self._build_message("user", {"message": message, "parent_tool_use_id": None})
+            # Only Bash says of its results that they are no errors.
+            if outcome.is_error or event.tool == "Bash":
+                block["is_error"] = outcome.is_error
+            stamp = self._clock.astimezone(UTC).isoformat(timespec="milliseconds")
+            fields = {
+                "message": {"role": "user", "content": [block]},
+                "parent_tool_use_id": None,
+                "timestamp": stamp.replace("+00:00", "Z"),
+                "tool_use_result": outcome.told,
+            }
+            yield self._build_message("user", fields)
 
     def _final_fields(self, event: EndEvent) -> dict[str, Any]:
         failure = self._failure
@@ -176,6 +213,9 @@ class StreamPrinter:
             "api_error_status": failure and failure.error.status,
             "duration_ms": event.duration_ms,
             "duration_api_ms": event.duration_ms,
+            "ttft_ms": 0,
+            "ttft_stream_ms": 0,
+            "time_to_request_ms": 0,
             "num_turns": max(len(self._texts), 1),
             "result": next(filter(None, reversed(self._texts)), ""),
             "stop_reason": "end_turn" if failure is None else "stop_sequence",
@@ -183,6 +223,8 @@ class StreamPrinter:
             "usage": {name: event.usage.get(name, 0) for name in tokens},
             "modelUsage": {},
             "permission_denials": self._denials,
+            "terminal_reason": "completed" if failure is None else "api_error",
+            "fast_mode_state": "off",
         }
         return {**fields, "failed_expectations": self._missed} if self._missed else fields
 
@@ -233,7 +275,17 @@ FORMATS: Final[Mapping[str, Callable[[ScenarioScript], TextPrinter | StreamPrint
     "text": lambda _scenario: TextPrinter(),
     "json": JsonPrinter,
     "stream-json": StreamPrinter,
+    "stream-json with parts": partial(StreamPrinter, partial=True),
 }
+
+OUTPUT_FORMATS: Final = tuple(form for form in FORMATS if " " not in form)
+
+
+def parts_format(form: str) -> str:
+    """Return the form that prints messages in parts too. Raises PlayError for one that cannot."""
+    if form != "stream-json":
+        raise PlayError("--include-partial-messages needs --output-format stream-json.")
+    return "stream-json with parts"
 
 
 _PAGE: Final = Path(__file__).with_name("report.html")

@@ -346,10 +346,11 @@ def _expand_wildcards(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
 
 
 class PermissionDecision(NamedTuple):
-    """A verdict and its reason, as a piece of a sentence."""
+    """A verdict and its reason, as a piece of a sentence; `ruled` where a rule names the call."""
 
     verdict: Verdict
     reason: str
+    ruled: bool = False
 
 
 def decide_permission(
@@ -358,11 +359,11 @@ def decide_permission(
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
         if _matches_rule(rule, request, strict=False) or _opened_file_match(rule, request) == "":
-            return PermissionDecision("deny", f"the rule {rule} denies it")
+            return PermissionDecision("deny", f"the rule {rule} denies it", ruled=True)
     for rule in permissions.ask:
         named = _matches_rule(rule, request, strict=False) or _is_search_above(rule, request)
         if named or _opened_file_match(rule, request) == "":
-            return _ask_decision(permissions, f"the rule {rule} requires approval")
+            return _ask_decision(permissions, f"the rule {rule} requires approval", ruled=True)
     for rule in (*permissions.deny, *permissions.ask):
         of_bash = _parse_rule(rule)[0] == "Bash"
         if why := _unclear_reason(request) if of_bash else _opened_file_match(rule, request):
@@ -400,10 +401,12 @@ def _decide_by_mode(request: PermissionRequest, permissions: PermissionRules) ->
     return _ask_decision(permissions, f"the mode {mode} requires approval")
 
 
-def _ask_decision(permissions: PermissionRules, reason: str) -> PermissionDecision:
+def _ask_decision(
+    permissions: PermissionRules, reason: str, *, ruled: bool = False
+) -> PermissionDecision:
     if permissions.mode == "dont-ask":
         return PermissionDecision("deny", f"{reason}, and the mode dont-ask denies it")
-    return PermissionDecision("ask", reason)
+    return PermissionDecision("ask", reason, ruled)
 
 
 def _unclear_reason(request: PermissionRequest) -> str:

@@ -13,7 +13,7 @@ import anyio.to_thread
 from iac_scenario.bash import BashSession
 from iac_scenario.checks import RunChecks
 from iac_scenario.client_callbacks import client_answers
-from iac_scenario.conversation import Conversation, Event, NoteEvent, Violation
+from iac_scenario.conversation import Conversation, Event, NoteEvent, TextEvent, Violation
 from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
 from iac_scenario.matching import replace_variables
 from iac_scenario.mcp_servers import ServerPool, connect_servers, expand_variables, read_config
@@ -90,6 +90,8 @@ async def play_scenario(
             source, number = iter(prompts), len(earlier)
             for violation in stage.startup_violations():
                 take(violation)
+            for note in stage.hooks.startup_notes():
+                take(NoteEvent(note))
             kind = "resume" if settings.resumed else "startup"
             stops = _emit_notes(await stage.hooks.run("SessionStart", kind, source=kind), take)
             # A prompt may be a line that somebody is still typing.
@@ -134,7 +136,7 @@ async def _answer_prompt(
         if _emit_notes(submitted, take) or submitted.decision == "block":
             take(NoteEvent(f"the prompt was not sent: {submitted.reason}"))
             return submitted.stops
-        again = False
+        again, text = False, ""
         while True:
             step = conversation.next_reply(prompt)
             line = step.line
@@ -144,14 +146,16 @@ async def _answer_prompt(
             stage.session.record_prompt(prompt)
             async for event in stage.answer_prompt(step, prompt, number):
                 record_event(event)
-            ended = await stage.hooks.run("Stop", stop_hook_active=again)
+                text = event.text if isinstance(event, TextEvent) and event.text else text
+            said = {"last_assistant_message": text, "background_tasks": [], "session_crons": []}
+            ended = await stage.hooks.run("Stop", stop_hook_active=again, **said)
             if _emit_notes(ended, take) or ended.decision != "block":
                 return ended.stops
             # What keeps the assistant going is what it is told next.
             prompt, again = ended.reason, True
     if scope.cancelled_caught:
-        text = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
-        take(Violation("late", stage.scenario.path.name, line, text))
+        late = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, line, late))
     return False
 
 
@@ -183,7 +187,7 @@ async def inspect_scenario(
             if not (reason or changes or stage.hooks.given):
                 written = replace(call, input=replace_variables(call.input, stage.places))
                 refused = await stage.refusal_result(written, executor, "")
-                reason = refused.text if refused is not None else ""
+                reason = (refused.note or refused.text) if refused is not None else ""
             if reason:
                 problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, reason))
     faults = stage.protocol_violations()

@@ -39,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = [str(Path(path).resolve()) for path in config.getoption("--scenario") or ()]
     if not paths:
         return
+    from iac_base.errors import missing_packages
+    from iac_scenario.matching import LIBRARIES
+
+    if missing := missing_packages("--scenario", "scenario", LIBRARIES):
+        raise pytest.UsageError(missing)
     for path in paths:
         if not Path(path).exists():
             raise pytest.UsageError(f"--scenario {path}: this file or folder does not exist.")

@@ -29,7 +29,8 @@ class CallResult:
 
     `executed` is False for a call that was not carried out at all (mode disabled), `denied` is true
     for one that the permissions refuse. `heard` is what the server sent beside the answer:
-    `{"method", "params"}` of notifications and requests. `note` is for whoever plays.
+    `{"method", "params"}` of notifications and requests. `note` is for whoever plays. `detail` is
+    what Claude Code's `tool_use_result` and the hooks have of it, where the value does not say it.
     """
 
     content: tuple[dict[str, Any], ...]
@@ -40,6 +41,7 @@ class CallResult:
     heard: tuple[dict[str, Any], ...] = ()
     took_ms: float = 0
     denied: bool = False
+    detail: Any = NOT_GIVEN
 
     @property
     def text(self) -> str:
@@ -56,15 +58,30 @@ class CallResult:
         except (ValueError, RecursionError):
             return self.text
 
+    @property
+    def told(self) -> Any:
+        """What programs and hooks are told of it."""
+        if self.detail is not NOT_GIVEN:
+            return self.detail
+        return f"Error: {self.text}" if self.is_error else self.value
 
-def text_result(text: str, *, is_error: bool = False, structured: Any = NOT_GIVEN) -> CallResult:
+
+def text_result(
+    text: str, *, is_error: bool = False, structured: Any = NOT_GIVEN, detail: Any = NOT_GIVEN
+) -> CallResult:
     """Return a result that is one text."""
-    return CallResult(({"type": "text", "text": text},), is_error, structured)
+    return CallResult(({"type": "text", "text": text},), is_error, structured, detail=detail)
 
 
 def error_result(text: str) -> CallResult:
     """Return an error result that says `text`."""
     return text_result(text, is_error=True)
+
+
+def unfit_result(text: str, begins: str = "") -> CallResult:
+    """Return the result of a call that is refused before anything is done, marked as Claude's."""
+    tagged = f"<tool_use_error>{begins}{text}</tool_use_error>"
+    return text_result(tagged, is_error=True, detail=f"Error: {text}")
 
 
 def scripted_result(value: Any) -> CallResult:

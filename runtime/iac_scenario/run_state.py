@@ -37,6 +37,7 @@ from iac_scenario.model import (
     reply_chain,
 )
 from iac_scenario.permissions import PermissionRequest, decide_permission
+from iac_scenario.refusals import refusal_result
 from iac_scenario.results import (
     CallResult,
     captured_values,
@@ -139,7 +140,7 @@ class RunState:
             if arguments is not written.input or checks != written.expect:
                 call = replace(written, input=arguments, expect=checks)
             begun = anyio.current_time()
-            outcome = await self._run_with_hooks(call)
+            outcome = await self._run_with_hooks(call, key)
             outcome = replace(outcome, took_ms=(anyio.current_time() - begun) * 1000)
             kept = captured_values(call.capture, outcome)
             self.places.update(kept)
@@ -160,25 +161,32 @@ class RunState:
         """Whether the file itself says what the call answers."""
         return is_scripted_call(call, self.scenario, self.mode)
 
-    async def _run_with_hooks(self, call: ToolCall) -> CallResult:
+    async def _run_with_hooks(self, call: ToolCall, key: str) -> CallResult:
         executor = self.executor_of(call)
         if isinstance(executor, DisabledExecutor):
             return await executor.run(call)
-        facts = {"tool_name": call.tool, "tool_input": call.input}
+        facts = {"tool_name": call.tool, "tool_input": call.input, "tool_use_id": key}
         before = await self.hooks.run("PreToolUse", call.tool, **facts)
         if before.input is not None:
             call = replace(call, input=before.input)
         if before.decision == "block" or before.stops:
-            outcome = error_result(before.reason)
+            outcome = replace(error_result(before.reason), denied=True)
         elif (refusal := await self.refusal_result(call, executor, before.decision)) is not None:
-            outcome = replace(refusal, denied=True)
+            # What the client takes for an unfit call is none of its denials.
+            outcome = replace(refusal, denied=not refusal.text.startswith("<tool_use_error>"))
         else:
             outcome = await self._run_call(call, executor)
             if not self.hooks.given:
                 return outcome
-            facts |= {"tool_input": call.input, "tool_response": outcome.value}
-            after = await self.hooks.run("PostToolUse", call.tool, **facts)
-            note = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
+            unfit = outcome.is_error and outcome.text.startswith("<tool_use_error>")
+            if unfit:
+                return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
+            told = {"error": outcome.text, "is_interrupt": False}
+            told = told if outcome.is_error else {"tool_response": outcome.told}
+            facts |= {"tool_input": call.input, **told}
+            event = "PostToolUseFailure" if outcome.is_error else "PostToolUse"
+            after = await self.hooks.run(event, call.tool, **facts)
+            note = (f"hook {event}: {after.reason}",) if after.decision == "block" else ()
             before = replace(before, notes=(*before.notes, *after.notes, *note))
         return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
 
@@ -205,9 +213,10 @@ class RunState:
         )
         approves = setting.auto_approve or hooked == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
+        refused = refusal_result(request, asked, permissions.mode, self.sandbox.mount)
+        refused = replace(refused, note=f"{call.tool} was refused: {asked.reason}")
         if asked.verdict == "deny":
-            text = f"Permission to use {call.tool} has been denied: {asked.reason}."
-            return error_result(text)
+            return refused
         declines = call.approve is False and call.tool == "AskUserQuestion"
         if asked.verdict == "allow" and hooked != "ask" and not declines:
             return None
@@ -218,8 +227,7 @@ class RunState:
             return None
         if call.tool in DIALOGS:
             return self.session.declined_result(call.tool)
-        text = f"Permission to use {call.tool} was requested and not given: {asked.reason}."
-        return error_result(text)
+        return refused
 
     def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""

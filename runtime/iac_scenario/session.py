@@ -13,7 +13,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -165,7 +165,11 @@ class ScenarioSession:
         text = json.dumps(self.todos, ensure_ascii=False, indent=2)
         self.write_file("todos", f"{self.id}-agent-{self.id}.json", text)
         lists = {"oldTodos": old, "newTodos": self.todos}
-        return text_result("Todos have been modified successfully.", structured=lists)
+        text = (
+            "Todos have been modified successfully. Ensure that you continue to use the todo list"
+            " to track your progress. Please proceed with the current tasks if applicable"
+        )
+        return text_result(text, structured=lists)
 
     def answer_questions(self, given: Mapping[str, Any]) -> CallResult:
         """Answer questions: as the call says, else the scenario, else the first option."""
@@ -220,10 +224,41 @@ def latest_session(folder: Path) -> str:
     return max(transcripts, key=lambda path: path.stat().st_mtime_ns).stem
 
 
-_MODES: Final[Mapping[str, PermissionMode]] = {
-    "acceptEdits": "accept-edits", "bypassPermissions": "bypass-permissions", "dontAsk": "dont-ask",
-    **{mode: mode for mode in PERMISSION_MODES},
+_CLIENT_MODES: Final[Mapping[PermissionMode, str]] = {
+    "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
 }  # fmt: skip
+_MODES: Final[Mapping[str, PermissionMode]] = {
+    **{name: mode for mode, name in _CLIENT_MODES.items()},
+    **{mode: mode for mode in PERMISSION_MODES},
+}
+_OF_CALLS: Final = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+_PLAYED: Final = frozenset(
+    "PreToolUse PostToolUse PostToolUseFailure Notification UserPromptSubmit SessionStart"
+    " SessionEnd Stop".split()
+)
+_NOT_PLAYED: Final = frozenset(
+    "PostToolBatch UserPromptExpansion StopFailure SubagentStart SubagentStop PreCompact"
+    " PostCompact PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted"
+    " Elicitation ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded"
+    " CwdChanged FileChanged MessageDisplay".split()
+)
+"""Events of Claude Code 2.1.197 that nothing here leads to."""
+
+
+def client_mode(mode: PermissionMode | None) -> str:
+    """Return a mode as Claude Code spells it."""
+    return _CLIENT_MODES.get(mode, mode) if mode is not None else "default"
+
+
+def unplayed_events(settings: Sequence[Any]) -> Iterator[str]:
+    """Yield what is to be said of hooks that are never run."""
+    for event in dict.fromkeys(key for one in settings for key in _settings_table(one, "hooks")):
+        if event in _NOT_PLAYED:
+            yield f"hooks of {event} are not run: no scenario leads to that event"
+        elif event not in _PLAYED:
+            yield f"hooks of {event} are not run: Claude Code has no such event"
+
+
 _LIMITS: Final = BashLimits(processes=256)
 _SECONDS: Final = 60
 
@@ -237,6 +272,7 @@ class HookVerdict:
     input: Any = None
     stops: bool = False
     notes: tuple[str, ...] = field(default=())
+    told_by_status: bool = False
 
 
 _NOTHING: Final = HookVerdict()
@@ -291,18 +327,30 @@ class SessionHooks:
         own = {"CLAUDE_PROJECT_DIR": folder, **settings_variables(settings)}
         self._variables = {**os.environ, **own}
 
+    def startup_notes(self) -> Iterator[str]:
+        """Yield what is to be said of the settings before the first prompt."""
+        return unplayed_events(self._settings)
+
     async def run(self, event: str, matched: str = "", /, **facts: Any) -> HookVerdict:
         """Run the hooks of an event one after another; each blocking word ends that."""
         if not self.given:
             return _NOTHING
-        payload = {
+        payload: dict[str, Any] = {
             "session_id": self._session.id, "transcript_path": str(self._session.transcript or ""),
-            "cwd": self._folder, "permission_mode": self._session.mode or "default",
-            "hook_event_name": event, **facts,
+            "cwd": self._folder,
         }  # fmt: skip
+        if event not in ("SessionStart", "SessionEnd"):
+            payload["permission_mode"] = client_mode(self._session.mode)
+        if event not in ("SessionStart", "SessionEnd", "UserPromptSubmit"):
+            payload["effort"] = {"level": "high"}
+        payload |= {"hook_event_name": event, **facts}
         whole = HookVerdict()
         for hook in self._matching_hooks(event, matched):
             verdict = await anyio.to_thread.run_sync(self._run_hook, hook, event, payload)
+            if verdict.told_by_status:
+                name = f"{event}:{matched}" if matched else event
+                reason = f"{name} hook error: [{hook.get('command', '')}]: {verdict.reason}\n"
+                verdict = replace(verdict, reason=reason if event in _OF_CALLS else verdict.reason)
             decision = verdict.decision or whole.decision
             given = whole.input if verdict.input is None else verdict.input
             whole = replace(
@@ -348,7 +396,7 @@ class SessionHooks:
             why = result.stopped or f"status {result.status}: {errors}"
             return HookVerdict(notes=(f"{name}: {why}",))
         if result.status == 2:
-            return HookVerdict("block", errors or "Blocked by a hook.")
+            return HookVerdict("block", errors or "No stderr output", told_by_status=True)
         try:
             answer = json.loads(out) if out.startswith("{") else {}
         except ValueError as error:

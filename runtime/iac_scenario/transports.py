@@ -183,10 +183,12 @@ def import_server(name: str, folder: Path) -> Any:
         sys.path.remove(place)
     loaded = sys.modules[module_name.partition(".")[0]].__spec__
     if own is not None and loaded is not None and own.origin != loaded.origin:
-        raise PlayError(f"{name}: this process has another module of that name, {loaded.origin}.")
+        text = f"{name}: this process has another module of that name"
+        raise PlayError(f"{text}, {loaded.origin}.")
     server = found() if callable(found) and not isinstance(found, MCPServer | Server) else found
     if not isinstance(server, MCPServer | Server):
-        raise PlayError(f"{name} is no server of the package mcp; give MODULE:OBJECT.")
+        text = f"{name} is not a server of the package mcp"
+        raise PlayError(f"{text}. Name a module and an object, as in app:server.")
     return server
 
 

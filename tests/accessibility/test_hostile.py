@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ui_calls import answered
+from ui_calls import answered, perform, prepare
 from ui_memory import APP, LIVE, Memory, node, tree
 
 from iac_accessibility.model import AccessDenied, Detail, ElementGone, Handle, UiNode
@@ -200,3 +200,23 @@ def test_any_graph_ends_within_its_bounds(data: st.DataObject) -> None:
     assert len(handles) <= limits.nodes + 6
     paths = [branch.path for branch in seen.order]
     assert len(set(paths)) == len(paths)
+
+
+def test_an_option_below_a_titled_level_is_chosen() -> None:
+    rows = {
+        "app": node("app", "application", "", "w"),
+        "w": node("w", "window", "A", "c"),
+        "c": node("c", "combo_box", "Style", "m"),
+        "m": node("m", "menu", "", "i", "j"),
+        "i": node("i", "menu_item", "Bold", actions=("press",)),
+        "j": node("j", "menu_item", "Sizes", "n", actions=("press",)),
+        "n": node("n", "menu", "", "k"),
+        "k": node("k", "menu_item", "Large", actions=("press",)),
+    }
+    bridge = Memory(tree(rows))
+    call = {"app": APP.pid, "element": "window[0]/combo_box[0]", "option": "large"}
+    plan = prepare(UiToolset(bridge), "select_option", call)
+    assert 'choose "Large"' in plan.facts.line
+    bridge.values["c"] = "Large"
+    assert perform(plan)["option"] == "Large"
+    assert bridge.done[0][:2] == ("perform", "k")

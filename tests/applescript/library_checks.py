@@ -81,6 +81,20 @@ def lock(found: Mapping[str, ScriptAnalysis]) -> str:
     return "".join(f"{locked(row, found[row.name])}\n" for row in shipped_scripts())
 
 
+_AROUND: Final = re.compile(
+    r"""(?mx)
+    ^\s*(?: on\ run.* | end\ run | end\ tell | tell\ application\ "[^"]*" | function\ run.* | \} )$
+    | \btell\ application\ "[^"]*"\ to\  | \breturn\ Application\("[^"]*"\) | \[0\] | ;$"""
+)
+_OF_ITS_OWN: Final = re.compile(r"""["'`&+*/^\d=?]|\bnot\b| - """)
+
+
+def forwards_arguments(script: SavedScript) -> bool:
+    """Say whether a script gives one command to one app, with nothing in it but its arguments."""
+    lines = [line for line in _AROUND.sub("", script.script).splitlines() if line.strip()]
+    return len(lines) == 1 and len(script.apps) == 1 and not _OF_ITS_OWN.search(lines[0])
+
+
 def taken(script: SavedScript, analyser: ScriptAnalyzer) -> list[str]:
     """Return the names of a script that are words of the language or of its apps."""
     text = script.script

@@ -191,6 +191,14 @@ Can’t set bounds of window 1 to {0, 0, 800}. (-10006) | tell app "Safari" to s
 Can’t make "a" into type integer. (-1700) | tell app "System Events" to key code "a" | number of a key
 Error: SyntaxError: JSON Parse error: Unexpected EOF (-2700) | JSON.parse("") | not JSON
 Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displayDialog("x"); r.textReturned() | plain record
+Error: Error: Can't convert types. (-1700) | app.notes.whose({name: {contains: "x"}})() | begins with an underscore
+Error: Error: Invalid key form. (-10002) | app.reminders.whose({and: [{completed: false}]})() | begins with an underscore
+Calendar got an error: A descriptor type mismatch occurred. (-10025) | tell app "Calendar" to set start date of event 1 of calendar 1 to later | before its start
+Calendar got an error: A descriptor type mismatch occurred. (-10025) | set b to a - 2 * hours ¶ tell app "Calendar" to tell calendar 1 to make new event with properties {start date:a, end date:b} | before its start
+Finder got an error: A privilege violation occurred. (-5000) | tell app "Finder" to get files of folder "Mail" of folder "Library" of home | Full Disk Access
+„Finder“ hat einen Fehler erhalten: Berechtigungsfehler. (-5000) | tell app "Finder" to duplicate file "chat.db" of place | Full Disk Access
+Expected “then”, etc. but found end of line. (-2741) | if x is 1 ¶ beep ¶ end if | no then
+TypeError: the simulator has no $.NSTask (-2700) | tell app "Mail" to get item 1 of selection | simulator does not run
 """  # noqa: E501
 
 

@@ -14,6 +14,7 @@ from library_checks import (
     LOCK,
     RUNS_LOCK,
     dictionaries,
+    forwards_arguments,
     given_arguments,
     judged,
     library_lines,
@@ -90,6 +91,11 @@ def test_there_are_scripts_for_what_people_do() -> None:
         assert has == sorted(has, reverse=True), row.name
 
 
+def test_no_script_is_a_single_call_of_a_tool(generated: Path) -> None:
+    tooled = {app.name for app in Catalogue([generated]).apps.values()} - {"Standard Additions"}
+    assert [row.name for row in SCRIPTS if {*row.apps} <= tooled and forwards_arguments(row)] == []
+
+
 def test_no_two_scripts_of_an_app_are_the_same_but_for_a_word() -> None:
     for _, rows in itertools.groupby(SCRIPTS, lambda row: row.apps[0]):
         for one, other in itertools.combinations(rows, 2):
@@ -161,7 +167,7 @@ def test_each_applescript_ends_prints_and_changes_what_was_reviewed(known: Scrip
     assert [*difflib.unified_diff(was, now, lineterm="", n=0)] == [], says
     ends = [line.split("\t")[1:3] for line in now]
     assert sum(friendly == "ran" for _, friendly in ends) >= 0.9 * len(ends)
-    assert sum(hard == "ran" for hard, _ in ends) >= 0.8 * len(ends)
+    assert sum(hard == "ran" for hard, _ in ends) >= 0.87 * len(ends)
 
 
 def test_wishes_in_other_words_find_the_script() -> None:
@@ -242,7 +248,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
     own: Path, toolset: ScriptToolset
 ) -> None:
     write(own / "mine.toml", OWN)
-    write(own / "notes.toml", OWN.replace("greet", "read").replace("Greet", "Welcome"))
+    write(own / "notes.toml", OWN.replace("greet", "merge").replace("Greet", "Welcome"))
     head = "-- purpose: Water the tomatoes of a bed\n-- app: Notes\n-- param: bed text Which bed\n"
     write(own / "tomatoes.applescript", head + "on run {which}\nreturn which\nend run")
     write(own / "plain.js", "1 + 1")
@@ -252,10 +258,10 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
     (own / "open.toml").chmod(0o666)
     (own / "link.toml").symlink_to(own / "mine.toml")
     found, faults = own_scripts()
-    assert {row.name for row in found} == {"mine.greet", "notes.read", "tomatoes"}
+    assert {row.name for row in found} == {"mine.greet", "notes.merge", "tomatoes"}
     assert len(faults) == 4
     assert all(line.endswith(".") and str(own) in line for line in faults)
-    overridden = find_script("notes.read")
+    overridden = find_script("notes.merge")
     assert overridden is not None
     assert overridden.purpose == "Welcome a friend by name"
     assert find_scripts("welcome a friend")[0].script.source == str(own / "notes.toml")

@@ -1,5 +1,6 @@
 """Where a script is from and what goes with it: files, kept names, arguments, time, output."""
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 from script_calls import call, data, in_turns, plan_of
 
 from iac_applescript import wrapping
+from iac_applescript.analysis import javascript_tree
 from iac_applescript.library import SavedScript, ScriptParameter
 from iac_applescript.running import Confinement, sandbox_profile
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrap_script
-from iac_base.errors import ToolError
+from iac_base.errors import ToolError, pip_install
+from iac_mcp.entry import main
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.workers import run_process
 from iac_runtime.tool import highest
@@ -407,3 +410,23 @@ def test_a_check_starts_no_app_either(
     toolset.runs = lambda _app: False
     found = data(toolset, "validate_applescript", script=MENDED)
     assert "osacompile" not in found["checks"]
+
+
+def test_javascript_is_not_run_unread_where_its_parser_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = importlib.util.find_spec
+
+    def find(name: str, *more: str | None) -> object:
+        return None if name.startswith("tree_sitter") else known(name, *more)
+
+    monkeypatch.setattr(importlib.util, "find_spec", find)
+    monkeypatch.setattr(javascript_tree, "_parser", javascript_tree._parser.__wrapped__)
+    given = '{"script": "Application(\'Finder\').name()", "language": "javascript"}'
+    monkeypatch.setattr(
+        sys, "argv", ["iac-mcp", "call", "execute_applescript", given, "--simulate"]
+    )
+    assert main() != 0
+    told = capsys.readouterr().err
+    assert told.endswith(f"Install it with: {pip_install('scripts')}\n"), told
+    assert len(told.splitlines()) == 1

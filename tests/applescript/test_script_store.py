@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from script_calls import data
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.cli_patterns import patterns as command
@@ -21,6 +22,7 @@ from iac_applescript.patterns import (
 )
 from iac_applescript.results import SAME, pattern_fields, rank_suggestions
 from iac_applescript.store import OFF, PatternStore
+from iac_applescript.toolset import ScriptToolset
 from iac_base.errors import SetupError
 
 HERE = Path(__file__).parent
@@ -363,3 +365,31 @@ def test_a_row_with_a_wrong_field_is_refused(field: str, value: object) -> None:
     assert pattern_from_json(row).successes == 0
     with pytest.raises(ValueError, match=r"."):
         pattern_from_json({**row, field: value})
+
+
+@pytest.mark.parametrize("harm", ["mode", "folder", "link", "missing state"])
+def test_a_store_that_cannot_be_used_costs_learning_only(
+    toolset: ScriptToolset, tmp_path: Path, harm: str
+) -> None:
+    file = tmp_path / "state" / "patterns.db"
+    if harm == "mode":
+        file.touch(0o600)
+        file.chmod(0o666)
+    elif harm == "folder":
+        file.mkdir()
+    elif harm == "link":
+        file.symlink_to(tmp_path / "elsewhere.db")
+    else:
+        file.parent.rmdir()
+    said = {
+        "error": "Can’t get note 1. (-1728)",
+        "script": 'tell application "Notes" to get note 1',
+    }
+    assert data(toolset, "analyze_failure", **said)["cause"] == "not_found"
+    assert data(toolset, "get_smart_suggestion", intent="make a note")["suggestions"]
+    found = data(toolset, "get_workflow_pattern", intent="add a line to a note in Notes")
+    assert found["patterns"]
+    assert "What was learned is left out" in found["note"]
+    assert data(toolset, "get_app_skill", app="Notes")["title"]
+    discovered = data(toolset, "discover_capabilities")
+    assert (discovered["patterns"], bool(discovered["apps"])) == (0, True)

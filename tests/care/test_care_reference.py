@@ -1,6 +1,8 @@
 """The pages: what the code says, with links that lead somewhere and commands that exist."""
 
 import importlib.util
+import json
+import posixpath
 import re
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +11,7 @@ from typing import get_args
 import pytest
 
 from iac_base.errors import ErrorType
+from iac_runtime.tools.own import TOOLSETS, toolset_tools
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -56,16 +59,26 @@ def test_the_pages_of_the_clients_are_what_the_program_writes(
     assert there == made, "write them again: python docs/make_clients.py"
 
 
-def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
+def test_the_reference_has_every_tool_with_its_arguments(reference: ModuleType) -> None:
     made = reference.pages()
-    there = {
-        path.relative_to(reference.REFERENCE).as_posix(): path.read_text(encoding="utf-8")
-        for path in reference.REFERENCE.rglob("*.md")
-    }
-    differ = sorted(
-        name for name in made.keys() | there.keys() if made.get(name) != there.get(name)
-    )
-    assert differ == [], "write them again: python docs/make_reference.py"
+    for toolset in TOOLSETS:
+        page = made[f"toolsets/{toolset}.md"]
+        for tool in toolset_tools((toolset,)):
+            section = page.partition(f"## {tool.name}\n")[2].partition("\n## ")[0]
+            for name in tool.input.get("properties", {}):
+                assert f"| `{name}` |" in section, (tool.name, name)
+    for line in (reference.TOOLS / "listing.jsonl").read_text(encoding="utf-8").splitlines():
+        tool = json.loads(line)
+        assert any(f"\n## {tool['name']}\n" in page for page in made.values())
+
+
+def test_the_links_of_the_reference_lead_to_pages(reference: ModuleType) -> None:
+    made = reference.pages()
+    for name, text in made.items():
+        for link in re.findall(r"\]\(([^)\s#]+)\)", text):
+            target = posixpath.normpath(posixpath.join("reference", posixpath.dirname(name), link))
+            inside = target.startswith("reference/") and target.partition("/")[2] in made
+            assert inside or (DOCS / target).is_file(), (name, link)
 
 
 @pytest.mark.slow
@@ -98,12 +111,15 @@ def test_the_language_check_finds_what_it_promises(
 ) -> None:
     lint = maker("lint_language")
     for text, fault in (
-        ("word " * 26, "26 words"),
+        ("word " * 21, "21 words"),
+        ("There is no note (any more).", "parenthesis of doubt"),
+        ("It deletes what lies in the trash.", "what lies"),
+        ("A call never runs without approval.", "negation of a negation"),
         ("Every write is asked about.", "requires approval"),
         ("It works!", "exclamation mark"),
         ("The QXZ is on.", "QXZ is explained nowhere"),
     ):
-        assert any(fault in found for found in lint.faults(lint.Sentence("x", text))), text
+        assert any(fault in found for found in lint.faults(lint.Sentence("x.md:1", text))), text
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     page = tmp_path / "page.md"
     page.write_text("`iac-mcp undoo` `iac-gen build --prun` [a](no.md) [b](page.md#none)\n")

@@ -39,6 +39,10 @@ def server() -> Iterator[demo.PostgresServer]:
         with database.open_connection(running.address_for(name="postgres")) as connection:
             # Only a machine that loses power loses what was not synced.
             connection.execute("ALTER SYSTEM SET fsync = off")
+            # Roles that are made for Macs need their passwords.
+            rules = running.folder / "data" / "pg_hba.conf"
+            known = "host all owner,mac,lead,stranger 127.0.0.1/32 trust\n"
+            rules.write_text(f"{known}host all all 127.0.0.1/32 scram-sha-256\n")
             connection.execute("SELECT pg_reload_conf()")
             for role in ("mac", "lead", "stranger"):
                 connection.execute(f"CREATE ROLE {role} LOGIN".encode())
@@ -53,7 +57,7 @@ def new_fleet(server: demo.PostgresServer, tmp_path: Path) -> Callable[[], Fleet
         with database.open_connection(server.address_for(name="postgres")) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         with database.open_connection(server.address_for(name=name)) as connection:
-            assert len(database.run_migrations(connection)) == 4
+            assert len(database.run_migrations(connection)) == 6
             assert database.run_migrations(connection) == []
             database.add_team(connection, "red", "mac")
             database.add_team(connection, "red", "lead", "lead")

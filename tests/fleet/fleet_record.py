@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from iac_fleet import database
+from iac_fleet import database, verify
 from iac_fleet.demo import PostgresServer
 from iac_fleet.forward import ForwardResult, forward_once
 from iac_fleet.versions import FleetSettings
@@ -60,7 +60,7 @@ class Fleet:
 
     def alarms(self, silent: float = 24.0) -> list[str]:
         with database.open_connection(self.address("lead")) as lead:
-            return [alarm.why for alarm in database.check_chains(lead, silent)[1]]
+            return [alarm.why for alarm in verify.check_chains(lead, silent).alarms]
 
 
 @contextlib.contextmanager

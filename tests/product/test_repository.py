@@ -59,7 +59,7 @@ INSTALLED = re.compile(
     r"""(?:\bpip install(?: -[\w-]+)*|\buv (?:tool install|add)|\bpipx install|\buvx) """
     r"""['"`]?([A-Za-z][\w-]*)"""
 )
-WITH_EXTRA = re.compile(r"(?<![\w.-])([A-Za-z][\w-]*)\[(?:gen|simulator|linux|macos|dev)[],]")
+WITH_EXTRA = re.compile(r"(?<![\w./-])([A-Za-z][\w-]*)\[(?:gen|simulator|linux|macos|dev)[],]")
 
 
 def texts() -> dict[str, str]:
@@ -92,6 +92,12 @@ def test_whoever_installs_it_gets_this_package_and_no_stranger() -> None:
             assert row in {DISTRIBUTION, "pyright"}, f"{name} speaks of {row}"
             found += 1
     assert found >= 6
+
+
+def test_no_page_installs_from_an_index() -> None:
+    index = re.compile(rf"(?:install|add|uvx|run)(?: -[\w-]+)* ['\"]?{DISTRIBUTION}")
+    found = {page.name: index.findall(page.read_text(encoding="utf-8")) for page in pages()}
+    assert {name: rows for name, rows in found.items() if rows and name != "CHANGELOG.md"} == {}
 
 
 def test_ci_runs_what_a_newcomer_is_told_to_run() -> None:

@@ -245,17 +245,6 @@ def test_the_page_of_errors_has_a_row_for_every_type() -> None:
         assert f"| {name} |" in text
 
 
-def test_the_page_of_errors_has_every_number_under_its_type_and_no_other() -> None:
-    text = PAGE.read_text(encoding="utf-8").partition("## Numbers")[2]
-    found: dict[int, str] = {}
-    for numbers, type_ in re.findall(r"^\| ([-\d ,to]+) \| ([A-Z_]+) \|", text, re.MULTILINE):
-        for part in numbers.split(", "):
-            first, _, last = part.partition(" to ")
-            found |= dict.fromkeys(range(int(last or first), int(first) + 1), type_)
-    # One number of a family may stand apart from it.
-    assert found == {number: row.type for number, row in APPLE_ERRORS.items()}
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("world", "known", "type_"), [
     ({}, False, "APP_NOT_FOUND"), ({"@dictionary": False}, True, "NOT_SUPPORTED"),

@@ -131,10 +131,10 @@ mode = "plan"
 deny = ["mcp__ours"]
 [default_response]
 tool_calls = [
-  { tool = "echo", input = { text = "a" }, expect = { contains = "denied", is_error = true } },
+  { tool = "echo", input = { text = "a" }, expect = { contains = "haven't granted it", is_error = true } },
   { tool = "mcp__ours__echo", input = { text = "a" }, expect = { contains = "denied", is_error = true } },
   { tool = "mcp__two_x__echo", input = { text = "only reads" }, expect = { equals = "only reads" } },
-  { tool = "mcp__two_x__fail", expect = { contains = "denied", is_error = true } },
+  { tool = "mcp__two_x__fail", expect = { contains = "haven't granted it", is_error = true } },
 ]
 """)  # fmt: skip
     ran = run("run", path, "-p", "x", "--mcp-config", config, "--allow", "unstarted")

@@ -247,16 +247,16 @@ def test_wrong_usage_is_status_two(make: Make, run: Run) -> None:
 @pytest.mark.usefixtures("confinement")
 def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
     path = make("""
-        tool_execution.mode = "simulated"
+        tool_execution.mode = "mock"
         [default_response]
         text = "Done."
-        tool_calls = [{ tool = "Bash", input = { command = "touch x" }, expect = { equals = "" } }]
+        tool_calls = [{ tool = "Bash", input = { command = "touch x" }, result = "" }]
         """)
     assert run("run", path, "-p", "x").out == "Done.\n"
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["run"], "Missing argument 'FILE'."), (["nope"], "There is no command 'nope'."),
+    (["run"], "Missing argument 'FILE'."), (["nope"], "There is no command called nope."),
     (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
     (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
     (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),
@@ -288,7 +288,7 @@ SIMULATED = 'tool_execution.mode = "simulated"\n'
     ("unjudged", SIMULATED + HELLO + TODO + "expect = { is_error = false }",
      "the expectations of TodoWrite were never judged"),
     ("error", SIMULATED + TODO.replace("TodoWrite", "Bush") + 'expect = { contains = "Bush" }',
-     ":2: Bush failed, and no expectation allows that: Bush is not simulated."),
+     ":2: Bush failed, and no expectation allows that: "),
 ])  # fmt: skip
 def test_what_nobody_meant_fails_with_its_line_and_is_allowed_by_name(
     make: Make, run: Run, kind: str, text: str, said: str
@@ -399,7 +399,7 @@ tool_calls = [
         (
             '[permissions]\ndeny = ["Read(./a*)"]\n[default_response]\ntool_calls = ['
             '{ tool = "Read", input = { file_path = "a" }, expect = { contains = "x" } }]\n',
-            ":5: Read: Permission to use Read has been denied",
+            ":5: Read: Read was refused: the rule Read(./a*) denies it",
         ),
         (
             '[[responses]]\npattern = { type = "any" }\n',

@@ -70,8 +70,8 @@ def test_a_server_that_is_an_object_of_python(make: Make, run: Run, name: str) -
     [
         ("nowhere:server", "No module named 'nowhere'"),
         ("notes:none", "has no attribute 'none'"),
-        ("notes:number", "is no server of the package mcp"),
-        ("notes", "is no server of the package mcp"),
+        ("notes:number", "is not a server of the package mcp"),
+        ("notes", "is not a server of the package mcp"),
     ],
 )
 def test_a_name_that_leads_to_no_server(make: Make, run: Run, name: str, told: str) -> None:

@@ -81,7 +81,7 @@ def test_a_line_prints_writes_and_ends_with_its_status(
     session: BashSession, tmp_path: Path
 ) -> None:
     result = session.run("echo a > made; cat made; echo b >&2; exit 3", 20)
-    assert result == (b"a\n", b"b\n", 3, "")
+    assert result[:4] == (b"a\nb\n", b"", 3, "")
     assert (tmp_path / "root" / "made").read_text() == "a\n"
 
 
@@ -108,9 +108,8 @@ def test_a_hard_link_is_not_written_through(world: World) -> None:
 
 
 def test_a_folder_elsewhere_does_not_last(world: World) -> None:
-    assert world.run("cd /usr && pwd") == (
-        b"/usr\n", b"Shell cwd was reset to /box\n", 0, "",
-    )  # fmt: skip
+    result = world.run("cd /usr && pwd")
+    assert (result.out, result.notice) == (b"/usr\n", "Shell cwd was reset to /box")
     assert world.said("pwd") == "/box\n"
     world.run(f"cd {world.root}/sub")
     assert world.said("pwd") == f"{world.root}/sub\n"
@@ -138,9 +137,9 @@ def test_the_clock_of_a_line_is_the_session_s(world: World) -> None:
 
 
 def test_errors_are_bash_s_own(world: World) -> None:
-    assert world.run("none").errors == b"bash: line 1: none: command not found\n"
+    assert world.run("none").out == b"/bin/bash: line 1: none: command not found\n"
     result = world.run("echo 'a")
-    assert (result.status, b"unexpected EOF" in result.errors) == (2, True)
+    assert (result.status, b"unexpected EOF" in result.out) == (2, True)
     assert world.run("touch made; ls && && ls").status == 2
     assert not (world.root / "made").exists()
 
@@ -295,11 +294,11 @@ def test_what_runs_by_itself_is_not_changed_in_a_folder_that_stays(world: World)
     (world.root / ".git" / "hooks").mkdir(parents=True)
     (world.root / ".git" / "config").write_text("old")
     world.session = world.opened(guarded=True)
-    assert b"Read-only" in world.run("echo new > .git/config").errors
+    assert b"Read-only" in world.run("echo new > .git/config").out
     assert world.run("echo x > .git/hooks/pre-commit; rm -rf .git").status
     result = world.run("echo 'evil' > .zshrc; mkdir -p sub/.GIT; ln -s x .mcp.json; echo done")
     assert result.out == b"done\n"
-    assert result.errors.count(b"is never written") == 3
+    assert result.notice.count("is never written") == 3
     names = {path.name for path in world.root.rglob("*")}
     assert not names & {".zshrc", ".GIT", ".mcp.json"}
     assert {name.partition(".refused-")[0] for name in names} >= {".zshrc", ".GIT", ".mcp.json"}
@@ -310,7 +309,7 @@ def test_what_runs_by_itself_is_not_changed_in_a_folder_that_stays(world: World)
     assert (world.root / ".zshrc").exists()
     # What was there before and is moved stays what it is.
     world.session = world.opened(guarded=True)
-    assert world.run("mv sub other && ls other/.git/config") == (b"other/.git/config\n", b"", 0, "")
+    assert world.said("mv sub other && ls other/.git/config") == "other/.git/config\n"
 
 
 STATE = "for at in /proc/self/fd/*; do [[ ${at##*/} -lt 3 || ! -f $at ]] || {}; done"
@@ -327,7 +326,7 @@ def test_what_a_command_writes_to_an_inherited_descriptor_ends_no_session(
     session: BashSession, writes: str
 ) -> None:
     assert session.run(STATE.replace("{}", f"{{ {writes}; echo on; }}"), 20).out in (b"on\n", b"")
-    assert session.run("cat a 2>/dev/null; echo $((1 + 1))", 20) == (b"2\n", b"", 0, "")
+    assert session.run("cat a 2>/dev/null; echo $((1 + 1))", 20)[:4] == (b"2\n", b"", 0, "")
 
 
 def scenario(make: Make, *lines: str) -> Path:
@@ -340,7 +339,7 @@ def test_calls_of_a_run_are_one_session(make: Make, run: Run) -> None:
     ran = run(
         "run", scenario(make, "mkdir d; cd d", "pwd", "cat ${SANDBOX_ROOT}/none; exit 4"), "-p", "x"
     )
-    assert ran.out.splitlines()[0] == "/sandbox/d"
+    assert ran.out.splitlines()[:2] == ["(Bash completed with no output)", "/sandbox/d"]
     assert "Error: Exit code 4\ncat:" in ran.out
 
 

@@ -30,62 +30,68 @@ tool_execution.mode = "simulated"
 
 
 @pytest.mark.parametrize(("tool", "given_input", "expected"), [
-    ("Read", '{ file_path = "src/a.py" }', "     1→import os\n     2→print('hi')"),
-    ("Read", '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }', "     2→print('hi')"),
-    ("Read", '{ file_path = "empty" }', "(no lines from 1: the file has 0)"),
-    ("Read", '{ file_path = "none" }', "Error: File does not exist: /sandbox/none"),
+    ("Read", '{ file_path = "src/a.py" }', "1\timport os\n2\tprint('hi')\n3\t"),
+    ("Read", '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }', "2\tprint('hi')\n"),
+    ("Read", '{ file_path = "empty" }', "<system-reminder>Warning: the file exists but is"),
+    ("Read", '{ file_path = "none" }', "Error: File does not exist. Note: your"),
     ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
-    ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
-    ("Read", '{ file_path = "src" }', "Error: /sandbox/src is not a regular file."),
+    ("Read", '{ path = "x" }',
+     "Error: <tool_use_error>InputValidationError: Read failed due to the following issues:\nThe"),
+    ("Read", '{ file_path = "src" }', "Error: EISDIR: illegal operation on a directory"),
     ("Write", '{ file_path = "new/x", content = "1" }',
      "File created successfully at: /sandbox/new/x"),
     ("Write", '{ file_path = "notes.md", content = "1" }',
-     "The file /sandbox/notes.md has been updated."),
+     "The file /sandbox/notes.md has been updated successfully. (file"),
     ("Write", '{ file_path = "../x", content = "1" }', "Error: ../x is outside the sandbox."),
     ("Edit", '{ file_path = "notes.md", old_string = "hi", new_string = "ho" }',
-     "The file /sandbox/notes.md has been updated."),
+     "The file /sandbox/notes.md has been updated successfully. (file"),
     ("Edit", '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "x" }',
-     "Error: Found 2 matches"),
+     "Error: <tool_use_error>Found 2 matches"),
     ("Edit",
      '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "",'
      " replace_all = true }",
-     "The file /sandbox/src/deep/b.py has been updated. All 2 occurrences were replaced."),
-    ("Edit", '{ file_path = "notes.md", old_string = "zz", new_string = "" }', "Error: String to"),
-    ("Edit", '{ file_path = "notes.md", old_string = "a", new_string = "a" }', "Error: old_string"),
-    ("Edit", '{ file_path = "notes.md", old_string = "", new_string = "a" }', "Error: old_string"),
+     "The file /sandbox/src/deep/b.py has been updated. All occurrences were successfully"),
+    ("Edit", '{ file_path = "notes.md", old_string = "zz", new_string = "" }',
+     "Error: <tool_use_error>String to replace not found in file.\nString: zz"),
+    ("Edit", '{ file_path = "notes.md", old_string = "a", new_string = "a" }',
+     "Error: <tool_use_error>No changes to make"),
+    ("Edit", '{ file_path = "notes.md", old_string = "", new_string = "a" }',
+     "Error: <tool_use_error>Cannot create new file"),
     ("Edit", '{ file_path = "n", old_string = "", new_string = "a" }',
-     "File created successfully at: /sandbox/n"),
-    ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-    ("Glob", '{ pattern = "./*.py", path = "src" }', "/sandbox/src/a.py\n"),
-    ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
+     "The file /sandbox/n has been updated successfully."),
+    ("Glob", '{ pattern = "**/*.py" }', "src/a.py\nsrc/deep/b.py"),
+    ("Glob", '{ pattern = "./*.py", path = "src" }', "src/a.py\n"),
+    ("Glob", '{ pattern = "/sandbox/src/*.py" }', "src/a.py"),
     ("Glob", '{ pattern = "*.rs" }', "No files found"),
-    ("Grep", '{ pattern = "hi" }', "/sandbox/notes.md\n/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-    ("Grep", '{ pattern = "HI", -i = true, type = "py" }', "/sandbox/src/a.py\n"),
-    ("Grep", '{ pattern = "hi", glob = "*.md", output_mode = "count" }', "/sandbox/notes.md:1"),
-    ("Grep", '{ pattern = "hi", glob = "src/*.py" }', "/sandbox/src/a.py"),
+    ("Grep", '{ pattern = "hi" }', "Found 3 files\nnotes.md\nsrc/a.py\nsrc/deep/b.py"),
+    ("Grep", '{ pattern = "HI", -i = true, type = "py" }',
+     "Found 2 files\nsrc/a.py\nsrc/deep/b.py\n"),
+    ("Grep", '{ pattern = "hi", glob = "*.md", output_mode = "count" }',
+     "notes.md:1\n\nFound 1 total occurrence across 1 file."),
+    ("Grep", '{ pattern = "hi", glob = "src/*.py" }', "Found 1 file\nsrc/a.py"),
     ("Grep", '{ pattern = "hi", path = "src/deep/b.py", output_mode = "content", -C = 1 }',
-     "/sandbox/src/deep/b.py-1-import sys\n/sandbox/src/deep/b.py:2:# hi\n"
-     "/sandbox/src/deep/b.py-3-# ho"),
-    ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
-    ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
-    ("Grep", '{ pattern = "none" }', "No matches found"),
+     "1-import sys\n2:# hi\n3-# ho"),
+    ("Grep", '{ pattern = "os.print", multiline = true }', "Found 1 file\nsrc/a.py"),
+    ("Grep", '{ pattern = "hi", head_limit = 1 }', "Found 1 file limit: 1\nnotes.md\n"),
+    ("Grep", '{ pattern = "none" }', "No files found"),
     ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
     ("Grep", '{ pattern = "a\\u0000b" }', "Error: a NUL byte or a lone surrogate cannot be"),
     ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
     ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
-    ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
-    ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "/sandbox/notes.md\n"),
-    ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "/sandbox/notes.md\n/sandbox/src/a.py\n"),
+    ("Grep", '{ pattern = "[[:upper:]]otes" }', "Found 1 file\nnotes.md\n"),
+    ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "Found 1 file\nnotes.md\n"),
+    ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "Found 2 files\nnotes.md\nsrc/a.py\n"),
     ("Grep", '{ pattern = "^[inN#]", path = "notes.md", output_mode = "content", -n = false }',
-     "/sandbox/notes.md:# Notes\n"),
-    ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }', "/sandbox/src/a.py\n"),
-    ("Glob", '{ pattern = "**/{a,b}.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-    ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "/sandbox/src/deep/b.py\n"),
-    ("Glob", '{ pattern = "deep/*.py", path = "src" }', "/sandbox/src/deep/b.py\n"),
-    ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
+     "# Notes\n"),
+    ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }',
+     "Found 1 file limit: 1, offset: 1\nsrc/a.py\n"),
+    ("Glob", '{ pattern = "**/{a,b}.py" }', "src/a.py\nsrc/deep/b.py"),
+    ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "src/deep/b.py\n"),
+    ("Glob", '{ pattern = "deep/*.py", path = "src" }', "src/deep/b.py\n"),
+    ("Grep", '{ pattern = "x", path = "none" }', "Error: <tool_use_error>Path does not exist"),
     ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
-    ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
-    ("mcp__a__b", "{}", "Error: mcp__a__b is not simulated."),
+    ("WebSearch", "{ query = 'x' }", "Error: <tool_use_error>Error: No such tool"),
+    ("mcp__a__b", "{}", "Error: <tool_use_error>Error: No such tool available: mcp__a__b"),
 ])  # fmt: skip
 def test_a_tool_answers(
     make: Make,
@@ -113,8 +119,8 @@ def test_grep_ends_keeps_inside_and_needs_its_program(
     os.mkfifo(box / "pipe")
     grep = '{ tool = "Grep", input = { pattern = "%s", path = "%s" }, expect = { %s } },'
     calls = (
-        grep % ("^(a|aa)+$", ".", 'equals = "No matches found"')
-        + grep % ("aaaa", ".", f'equals = "{box}/many"')
+        grep % ("^(a|aa)+$", ".", 'equals = "No files found"')
+        + grep % ("aaaa", ".", 'equals = "Found 1 file\\nmany"')
         + grep % ("a", "link", "is_error = true")
         + grep % ("a", "pipe", "is_error = true")
         + '{ tool = "Glob", input = { pattern = "link/*" }, expect.equals = "No files found" },'
@@ -194,7 +200,7 @@ def test_the_ripgrep_beside_the_interpreter_is_taken_before_another(
     other.chmod(0o755)
     monkeypatch.setenv("PATH", f"{other.parent}{os.pathsep}{os.environ['PATH']}")
     call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
-    assert run("run", make(FILES + call), "-p", "x").out == "/sandbox/notes.md\n"
+    assert run("run", make(FILES + call), "-p", "x").out == "Found 1 file\nnotes.md\n"
 
 
 def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
@@ -207,7 +213,8 @@ def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_
     assert (tmp_path / "box" / "kept").read_text() == "1"
     assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "none").status == 2
     own = make('tool_execution.sandbox_root = "box"\n' + path.read_text())
-    assert run("run", own, "-p", "x").out == f"The file {tmp_path}/box/kept has been updated.\n"
+    said = f"The file {tmp_path}/box/kept has been updated successfully."
+    assert run("run", own, "-p", "x").out.startswith(said)
 
 
 def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: Any) -> None:

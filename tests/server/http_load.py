@@ -1,6 +1,7 @@
 """Load on `iac-mcp serve --http`: many sessions, broken streams, slow readers, a busy app, an end.
 
     python tests/server/http_load.py [SESSIONS [CALLS]]
+    python tests/server/http_load.py endure SESSIONS SECONDS
 
 Apps are simulated by processes, as osascript is one; Music takes a second for each event.
 """
@@ -38,6 +39,18 @@ ELEMENTS: Final = {
 
 
 SLOW: Final = 0.3
+FASTER: Final = 10
+"""How much faster time goes for slow clients in `endure_slow_clients`: six minutes are an hour."""
+
+_PROGRAM: Final = f"""
+from iac_mcp.entry import main
+from iac_mcp.http import guard, serve
+for name in ("_HEAD_SECONDS", "_STALLED_SECONDS", "_REST_SECONDS"):
+    setattr(serve, name, getattr(serve, name) / {FASTER})
+limits = guard.HttpLimits()
+serve.make_app.__defaults__ = (guard.HttpLimits(body=limits.body / {FASTER}),)
+raise SystemExit(main())
+"""
 
 
 class CallMade(NamedTuple):
@@ -73,13 +86,14 @@ class LoadServer:
         }
         os.environ["IAC_DATA"] = str(data)
         self.process: subprocess.Popen[bytes] | None = None
+        self.program = ("-m", "iac_mcp")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         words = ("serve", "--http", "--port", str(self.port), *self._options)
         with (self.data / "said").open("ab") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "iac_mcp", *words], env=self.env, stderr=said
+                [sys.executable, *self.program, *words], env=self.env, stderr=said
             )
         end = time.monotonic() + 60
         while time.monotonic() < end:
@@ -228,6 +242,107 @@ def soak(data: Path, bursts: int, sessions: int, calls: int, clients: int) -> li
     return found
 
 
+class SlowClients:
+    """Connections that hold a server up in each way that there is, each begun anew when it ends."""
+
+    def __init__(self, port: int, token: str) -> None:
+        head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        mine = f"{head}Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        whole = f"{head}Content-Length: 2\r\n\r\n{{}}"
+        self._port = port
+        self.ended: Counter[str] = Counter()
+        self._starts = {
+            "silent": "", "head": head[:20], "second head": whole + head[:20],
+            "body": f"{mine}Content-Length: 90000\r\n\r\n[",
+            "body of a stranger": f"{head}Content-Length: 90000\r\n\r\n[",
+            "chunked": f"{mine}Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n",
+        }  # fmt: skip
+
+    async def keep(self, kind: str) -> None:
+        """Keep one open for good."""
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            reading = asyncio.create_task(reader.read())
+            try:
+                writer.write(self._starts[kind].encode())
+                while not reading.done():
+                    await asyncio.wait([reading], timeout=1 / FASTER)
+                    if kind != "silent":
+                        writer.write(b"1\r\n \r\n" if kind == "chunked" else b" ")
+                await reading
+            except ConnectionError:
+                pass
+            finally:
+                reading.cancel()
+                writer.close()
+            self.ended[kind] += 1
+
+    def begin(self, each: int) -> list[asyncio.Task[None]]:
+        """Begin that many of each kind."""
+        return [asyncio.create_task(self.keep(kind)) for kind in self._starts for _ in range(each)]
+
+
+def endure_slow_clients(
+    data: Path, sessions: int, seconds: float, clients: int, each: int
+) -> dict[str, Any]:
+    """Open and close many sessions beside slow clients, whose time goes `FASTER`.
+
+    Each session makes a call; what is refused, and the most memory after the first tenth, is told.
+    """
+    server = LoadServer(data, "--simulate")
+    server.program = ("-c", _PROGRAM)
+    tokens = [add_client(f"client-{number}", "SAFE") for number in range(clients)]
+    slow_token = add_client("slow", "SAFE")
+    server.start()
+    came: Counter[str] = Counter()
+    memory: list[int] = []
+
+    async def one(http: httpx2.AsyncClient, at: int) -> None:
+        row = LoadSession(http, server.url, tokens[at % clients], f"s-{at}", OTHERS)
+        try:
+            await row.open()
+            # The executor runs four calls at once, so one session in 20 calls an app.
+            if at % 20:
+                ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+                answer = await http.post(server.url, json=ping, headers=row.headers)
+                came["done" if answer.status_code == 200 else str(answer.status_code)] += 1
+            else:
+                came[(await row.call(1, "")).came] += 1
+            await http.delete(server.url, headers=row.headers)
+        except (AssertionError, httpx2.TransportError) as error:
+            came[f"refused: {error!r}"[:90]] += 1
+
+    async def main() -> tuple[float, Counter[str]]:
+        slow = SlowClients(server.port, slow_token)
+        running = slow.begin(each)
+        began = time.monotonic()
+        # An idle connection has its own time, which goes as ever.
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        async with httpx2.AsyncClient(limits=limits, timeout=60, trust_env=False) as http:
+            at = 0
+            while at < sessions or time.monotonic() - began < seconds:
+                await asyncio.gather(*(one(http, number) for number in range(at, at + 50)))
+                at += 50
+                if not at % 500:
+                    memory.append(await asyncio.to_thread(server.memory))
+        took = time.monotonic() - began
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        return took, slow.ended
+
+    took, ended = asyncio.run(main())
+    assert server.end() == 0
+    base = memory[len(memory) // 10]
+    return {
+        "sessions": sum(came.values()), "came": dict(came), "seconds": round(took),
+        "slow_hours": round(took * FASTER / 3600, 1), "slow_ended": dict(ended),
+        "memory_mb": [round(size / 1e6) for size in memory],
+        "memory_ratio": round(max(memory) / base, 2),
+        "log_bytes": (data / "said").stat().st_size,
+    }  # fmt: skip
+
+
 async def beside(url: str, tokens: Sequence[str]) -> list[CallMade]:
     """Have all clients but one wait for the busy app, and return what the one got meanwhile."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
@@ -318,6 +433,9 @@ def _middle_and_most(made: Sequence[CallMade]) -> list[float]:
 
 
 if __name__ == "__main__":
-    wanted = [int(word) for word in sys.argv[1:]] or [200, 2000]
+    wanted = [int(word) for word in sys.argv[1:] if word.isdecimal()] or [200, 2000]
     with tempfile.TemporaryDirectory() as folder:
+        if "endure" in sys.argv:
+            print(json.dumps(endure_slow_clients(Path(folder) / "data", *wanted, 20, 5)))
+            raise SystemExit
         print(json.dumps(load(Path(folder) / "data", wanted[0], wanted[-1], 20), indent=1))

@@ -303,6 +303,30 @@ def test_what_is_kept_of_a_stream_is_bounded_and_its_own(size: int) -> None:
     anyio.run(main)
 
 
+def test_what_is_kept_of_all_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SessionEvents, "ALL", 10_000)
+    monkeypatch.setattr(SessionEvents, "_kept", set())
+    sent: list[str] = []
+
+    async def send(event: Any) -> None:
+        sent.append(event.event_id)
+
+    async def main() -> None:
+        answer = types.JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": "x" * 900})
+        modest, greedy = SessionEvents(), [SessionEvents() for _ in range(4)]
+        first = await modest.store_event("a", None)
+        await modest.store_event("a", answer)
+        for _ in range(20):
+            for store in greedy:
+                await store.store_event("a", answer)
+        assert sum(store._bytes for store in (modest, *greedy)) <= 10_000
+        # Those that keep much give way.
+        await modest.replay_events_after(first, send)
+
+    anyio.run(main)
+    assert sent == ["2"]
+
+
 def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
     mine = Wire(url, token).open()
     with mine.stream("POST", call_of("kept", 7, seconds=0.5)) as answer:

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
 
-from http_load import load, soak
+from http_load import endure_slow_clients, load, soak
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(1200)]
 
@@ -31,3 +31,15 @@ def test_memory_is_given_back_when_sessions_end(tmp_path: Path) -> None:
     found = soak(tmp_path / "data", bursts=10, sessions=200, calls=600, clients=20)
     print(found)
     assert found[-1] <= 1.2 * found[1]
+
+
+def test_slow_clients_cost_nobody_anything(tmp_path: Path) -> None:
+    found = endure_slow_clients(tmp_path / "data", 10_000, seconds=360, clients=20, each=5)
+    print(found)
+    assert set(found["came"]) == {"done"}
+    assert found["sessions"] >= 10_000
+    assert found["slow_hours"] >= 1
+    # Each kind of them is ended, again and again.
+    assert min(found["slow_ended"].values()) > 100
+    assert found["memory_ratio"] <= 1.2
+    assert found["log_bytes"] < 2_000

@@ -7,6 +7,7 @@ were never open, cells of tables) is asked for. Identifiers are not in the snaps
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -253,7 +254,9 @@ class AtspiReader:
         asked = {
             at: node.handle
             for at, node in enumerate(nodes)
-            if isinstance(node, UiNode) and needs_neighbours(node, valued=bool(want & VALUE))
+            if isinstance(node, UiNode)
+            and needs_neighbours(node, valued=bool(want & VALUE))
+            and self._may_be_called_secret(node)
         }
         beside = dict.fromkeys(asked, "")
         # A field may lie in a box of its own beside its label.
@@ -271,6 +274,31 @@ class AtspiReader:
                 now = mark_secret(node, label, hides=self._hides)
                 secret = "secure" in now.states - node.states
                 nodes[at] = now._replace(label=label) if secret else now
+
+    @cached_property
+    def _places(self) -> dict[Handle, tuple[Handle, int]]:
+        """Parent and number of each element of the snapshot."""
+        return {
+            child: (parent, at)
+            for parent, item in self._items.items()
+            for at, child in enumerate(item.children or ())
+        }
+
+    def _may_be_called_secret(self, node: UiNode) -> bool:
+        """Say whether a text beside an element may call it secret, as far as a snapshot says."""
+        handle = node.handle
+        for _ in range(2):
+            if handle not in self._places:
+                return True
+            handle, at = self._places[handle]
+            siblings = self._items[handle].children or ()
+            near = map(
+                self._items.get, (*siblings[max(at - 1, 0) : at], *siblings[at + 1 : at + 2])
+            )
+            names = [item.name for item in near if item and role_of(item) == "static_text"]
+            if any(names):
+                return any(mark_secret(node, name) is not node for name in names)
+        return False
 
     def _read_places(
         self, handles: Sequence[Handle], end: float

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final
 
+from iac_base.errors import SetupError, missing_packages
 from iac_base.script_tokens import (
     MAX_SCRIPT,
     Kind,
@@ -77,6 +78,9 @@ class Node:
 
 @cache
 def _parser() -> Any:
+    needed = ("tree_sitter", "tree_sitter_javascript")
+    if missing := missing_packages("JavaScript for Automation", "scripts", needed):
+        raise SetupError(missing)
     import tree_sitter
     import tree_sitter_javascript
 
@@ -84,7 +88,10 @@ def _parser() -> Any:
 
 
 def parse(script: str) -> tuple[Node, list[ScanFault]]:
-    """Return the tree of a script and what cannot be read of it; never raises."""
+    """Return the tree of a script and what cannot be read of it.
+
+    Raises SetupError where the parser is not installed, so that no script runs unread.
+    """
     empty = Node("program", 0)
     if len(script) > MAX_SCRIPT:
         return empty, [ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0)]

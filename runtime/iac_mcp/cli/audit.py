@@ -218,7 +218,7 @@ def export(output: Path | None) -> None:
     help="Drop rows before this time (UTC), or older than this age, such as 30d.",
 )
 @click.option("--keep", type=click.IntRange(0), help="Keep only this many of the newest rows.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Do not ask first.")
 def drop(before: str | None, keep: int | None, yes: bool) -> None:
     """Remove old rows permanently. You can still verify the rest."""
     if before is None and keep is None:

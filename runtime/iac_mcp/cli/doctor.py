@@ -45,7 +45,7 @@ def doctor(
 ) -> int:
     """Check the installation and suggest fixes.
 
-    It changes nothing without --fix, starts no app, and causes no macOS prompts. It checks the
+    It changes something only with --fix, starts no app, and causes no macOS prompts. It checks the
     permissions of the program that you run it in. A client has permissions of its own.
 
     --fix builds tools, adds the server to clients and makes the state folder private.

@@ -53,7 +53,7 @@ def intents() -> None:
 
 @intents.command("install")
 @click.argument("names", nargs=-1, required=True, metavar="TOOL...")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--yes", is_flag=True, help="Do not ask first.")
 @click.option(
     "--simulate", is_flag=True, help="Install for simulated apps only; nothing is signed."
 )

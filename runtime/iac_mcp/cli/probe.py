@@ -53,7 +53,7 @@ _UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
     9: (_COLLISION, "No app with tools has a command and a property of the same name."),
     10: (
         "What is sent if a command's direct parameter is a record",
-        "No command that every Mac has can test this without changing something.",
+        "Every command that could test this changes something.",
     ),
 }
 

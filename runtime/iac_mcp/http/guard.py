@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from re import sub
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import anyio
 import httpx2
@@ -280,8 +281,13 @@ class SessionEvents(EventStore):
 
     MOST: Final = 256
     BYTES: Final = 2_000_000
+    ALL: Final = 64_000_000
+    """Bytes of all sessions; of the session that has most the oldest goes first."""
+
+    _kept: ClassVar["WeakSet[SessionEvents]"] = WeakSet()
 
     def __init__(self) -> None:
+        self._kept.add(self)
         self._rows: OrderedDict[int, tuple[str, Any, int]] = OrderedDict()
         self._stored = anyio.Event()
         self._bytes = 0
@@ -294,10 +300,15 @@ class SessionEvents(EventStore):
         self._rows[self._last] = (stream_id, message, size)
         self._bytes += size
         while len(self._rows) > self.MOST or (self._bytes > self.BYTES and len(self._rows) > 1):
-            self._bytes -= self._rows.popitem(last=False)[1][2]
+            self._drop_oldest()
+        while sum(store._bytes for store in self._kept) > self.ALL:
+            max(self._kept, key=lambda store: store._bytes)._drop_oldest()
         self._stored.set()
         self._stored = anyio.Event()
         return str(self._last)
+
+    def _drop_oldest(self) -> None:
+        self._bytes -= self._rows.popitem(last=False)[1][2]
 
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback

@@ -490,7 +490,9 @@ def make_app(
     if settings.issuer is not None:
         resource = AnyHttpUrl(settings.url)
         metadata = build_resource_metadata_url(resource)
-        issuers = [AnyHttpUrl(settings.issuer.issuer)]
+        # As text: a URL of pydantic's own ends in a slash, and clients compare it with the issuer's
+        # own name (RFC 8414, 3.3).
+        issuers: list[Any] = [settings.issuer.issuer]
         routes += create_protected_resource_routes(resource, issuers, [*SCOPES], "IAC")
     guarded = RequireAuthMiddleware(admission, [next(iter(SCOPES))], metadata)
     routes += [Route(path, endpoint=guarded) for path in (PATH, f"{PATH}/")]

@@ -1,4 +1,4 @@
-"""The server as a launchd agent of this user: started at log-in, and again where it failed.
+"""A program as a launchd agent of this user: started at log-in, and again where it failed.
 
 An agent, not a daemon: Apple events need the session of a person who is logged in. The server's
 own log begins anew at 10 MB: newsyslog, which could do that, wants a file of root's. What launchd
@@ -10,7 +10,7 @@ import plistlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
@@ -19,6 +19,21 @@ from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.workers import run_process
 
 LABEL: Final = "iac-for-mac.server"
+"""The agent of the server."""
+
+
+class AgentKind(NamedTuple):
+    """An agent: its label, the program that installs it, what to do without launchd, its log."""
+
+    label: str
+    program: str
+    start: str
+    log: str
+
+
+SERVER: Final = AgentKind(
+    LABEL, "iac-mcp", "start the server with: iac-mcp serve --http", "start.log"
+)
 _LAUNCHCTL: Final = "/bin/launchctl"
 _SECONDS: Final = 20.0
 
@@ -27,46 +42,64 @@ def agent_plist(
     python: PythonInterpreter, options: Sequence[str], environ: Mapping[str, str]
 ) -> bytes:
     """Return the plist of the agent; `options` are those of `iac-mcp serve` besides --http."""
-    logs = Path.home() / "Library" / "Logs" / "iac"
-    own = () if "--log-file" in options else ("--log-file", str(logs / "server.log"))
-    variables = server_environment(python, environ)
-    keys: dict[str, Any] = {
-        "Label": LABEL,
-        "ProgramArguments": [python.path, *launch_arguments(("--http", *own, *options))],
-        "RunAtLoad": True,
-        # An end that was asked for is none to be put right.
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": 30,
-        # People wait for its answers.
-        "ProcessType": "Interactive",
-        "LimitLoadToSessionType": "Aqua",
-        "StandardOutPath": str(logs / "start.log"),
-        "StandardErrorPath": str(logs / "start.log"),
-        "WorkingDirectory": "/",
-        "Umask": 0o077,
+    own = () if "--log-file" in options else ("--log-file", str(_log_folder() / "server.log"))
+    return make_plist(SERVER, python, launch_arguments(("--http", *own, *options)), environ, {
+        "KeepAlive": {"SuccessfulExit": False},  # An end that was asked for stays.
+        "ProcessType": "Interactive",  # People wait for its answers.
         # Each client's connections are files; launchd gives 256.
         "SoftResourceLimits": {"NumberOfFiles": 8192},
+    })  # fmt: skip
+
+
+def make_plist(
+    agent: AgentKind,
+    python: PythonInterpreter,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    more: Mapping[str, Any],
+) -> bytes:
+    log = str(_log_folder() / agent.log)
+    keys: dict[str, Any] = {
+        "Label": agent.label,
+        "ProgramArguments": [python.path, *arguments],
+        "RunAtLoad": True,
+        "ThrottleInterval": 30,
+        "LimitLoadToSessionType": "Aqua",
+        "StandardOutPath": log,
+        "StandardErrorPath": log,
+        "WorkingDirectory": "/",
+        "Umask": 0o077,
+        **more,
     }
-    if variables:
+    if variables := server_environment(python, environ):
         keys["EnvironmentVariables"] = variables
     return plistlib.dumps(keys)
 
 
-def install_agent(plist: bytes, run: Runner = run_process, system: str = sys.platform) -> Path:
+def _log_folder() -> Path:
+    return Path.home() / "Library" / "Logs" / "iac"
+
+
+def install_agent(
+    plist: bytes,
+    run: Runner = run_process,
+    system: str = sys.platform,
+    agent: AgentKind = SERVER,
+) -> Path:
     """Write the agent's file and start the agent; one that runs is started anew. Return the file.
 
     Raises:
         SetupError: This is no Mac, the file cannot be written, or launchd refuses it.
     """
-    _require_mac(system)
-    path = agent_path()
+    _require_mac(system, agent)
+    path = agent_path(agent)
     try:
-        (Path.home() / "Library" / "Logs" / "iac").mkdir(mode=0o700, parents=True, exist_ok=True)
+        _log_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, plist, mode=0o644)
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
-    _run_launchctl(run, "bootout", _launchd_target())
+    _run_launchctl(run, "bootout", _launchd_target(agent))
     done = _run_launchctl(run, "bootstrap", _launchd_domain(), str(path))
     if done.status:
         reason = done.stderr.decode(errors="replace").strip()
@@ -74,27 +107,34 @@ def install_agent(plist: bytes, run: Runner = run_process, system: str = sys.pla
     return path
 
 
-def uninstall_agent(run: Runner = run_process, system: str = sys.platform) -> bool:
+def uninstall_agent(
+    run: Runner = run_process, system: str = sys.platform, agent: AgentKind = SERVER
+) -> bool:
     """End the agent and remove its file; False if there is none. Raises as `install`."""
-    _require_mac(system)
-    _run_launchctl(run, "bootout", _launchd_target())
+    _require_mac(system, agent)
+    _run_launchctl(run, "bootout", _launchd_target(agent))
     try:
-        agent_path().unlink()
+        agent_path(agent).unlink()
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise SetupError(f"{agent_path()} cannot be removed: {error.strerror}.") from error
+        raise SetupError(f"{agent_path(agent)} cannot be removed: {error.strerror}.") from error
     return True
 
 
-def agent_status(run: Runner = run_process, system: str = sys.platform) -> str:
+def agent_status(
+    run: Runner = run_process, system: str = sys.platform, agent: AgentKind = SERVER
+) -> str:
     """Return how the agent stands, one line. Raises SetupError where this is no Mac."""
-    _require_mac(system)
-    if not agent_path().exists():
-        return "The service is not installed; install it with: iac-mcp service install"
-    done = _run_launchctl(run, "print", _launchd_target())
+    _require_mac(system, agent)
+    if not agent_path(agent).exists():
+        return f"The service is not installed; install it with: {agent.program} service install"
+    done = _run_launchctl(run, "print", _launchd_target(agent))
     if done.status:
-        return "The service is installed but not loaded; load it with: iac-mcp service install"
+        return (
+            "The service is installed but not loaded; load it with:"
+            f" {agent.program} service install"
+        )
     lines = done.stdout.decode(errors="replace").splitlines()
     rows = (line.strip().partition(" = ") for line in lines)
     facts = {key: value for key, _, value in rows if value}
@@ -104,16 +144,16 @@ def agent_status(run: Runner = run_process, system: str = sys.platform) -> str:
     return f"The service is loaded but not running; it ended with {ended}."
 
 
-def agent_path() -> Path:
+def agent_path(agent: AgentKind = SERVER) -> Path:
     """Return where the agent's file is."""
-    return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    return Path.home() / "Library" / "LaunchAgents" / f"{agent.label}.plist"
 
 
-def _require_mac(system: str) -> None:
+def _require_mac(system: str, agent: AgentKind) -> None:
     if system != "darwin":
         raise SetupError(
-            "A service needs a Mac (launchd). Here, start the server with: iac-mcp serve --http"
-            " (iac-mcp service install --print shows the agent's file)."
+            f"A service needs a Mac (launchd). Here, {agent.start}"
+            f" ({agent.program} service install --print shows the agent's file)."
         )
 
 
@@ -121,8 +161,8 @@ def _launchd_domain() -> str:
     return f"gui/{os.getuid()}"
 
 
-def _launchd_target() -> str:
-    return f"{_launchd_domain()}/{LABEL}"
+def _launchd_target(agent: AgentKind) -> str:
+    return f"{_launchd_domain()}/{agent.label}"
 
 
 def _run_launchctl(run: Runner, *words: str) -> Completed:

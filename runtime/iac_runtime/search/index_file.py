@@ -126,7 +126,7 @@ def _read_app(written: bytes) -> tuple[str, set[str], set[str], list[set[str]]]:
         also |= {*chain(owned.split(), purpose.split(), told.split())}
         said.append({*chain(name.split(), owned.split(), purpose.split())})
     if not all(isinstance(name, str) for name in app["tools"].values()):
-        raise TypeError("the tools are no names")
+        raise TypeError("the list of tools has no names")
     return _json_line(app), known, also, said
 
 
