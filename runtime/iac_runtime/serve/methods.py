@@ -131,16 +131,19 @@ def _read_resource(
     return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
 
 
-def _list_skills(params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
-    from iac_runtime.serve.skills import list_skills
+def _list_skills(_params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
+    from iac_runtime.serve.skills import skill_entries
 
-    return list_skills(params, peer, cancel)
+    return {"skills": skill_entries()}
 
 
-def _get_skill(params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
-    from iac_runtime.serve.skills import get_skill
+def _get_skill(params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
+    from iac_runtime.serve.skills import find_skill_entry
 
-    return get_skill(params, peer, cancel)
+    try:
+        return {"skill": find_skill_entry(params["uri"])}
+    except IacError as error:
+        raise protocol_error(error) from None
 
 
 def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any]) -> Any:

@@ -5,36 +5,32 @@ file has the digest of what is read, so that a client can see whether that is wh
 Source: the extension io.modelcontextprotocol/skills (SEP-2640), for 2026-07-28.
 """
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from iac_base.errors import Cancellation, InvalidParameterError, quote_text
-from iac_runtime.serve.call import Peer, Result
-from iac_runtime.serve.methods import protocol_error
+from iac_base.errors import InvalidParameterError, quote_text
 from iac_runtime.tools.own import toolset_guides
 
 SCHEME: Final = "skill://"
 _HEAD: Final = "SKILL.md"
 
 
-def list_skills(_params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
-    """Answer `skills/list`: all of them, on one page."""
-    return {"skills": [_skill_entry(guide) for guide in _guides().values()]}
+def skill_entries() -> list[dict[str, Any]]:
+    """Return the entries of `skills/list`."""
+    return [_skill_entry(guide) for guide in _guides().values()]
 
 
-def get_skill(params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
-    """Answer `skills/get`.
+def find_skill_entry(uri: str) -> dict[str, Any]:
+    """Return the entry of a skill by the address of its SKILL.md.
 
     Raises:
-        ProtocolError: No skill has this address; the nearest are named.
+        InvalidParameterError: No skill has this address; the nearest are named.
     """
     known = {_address(guide, _HEAD): guide for guide in _guides().values()}
-    uri = params["uri"]
     if uri not in known:
         missing = f"There is no skill {quote_text(uri)}."
-        raise protocol_error(InvalidParameterError(missing, said=uri, known=known))
-    return {"skill": _skill_entry(known[uri])}
+        raise InvalidParameterError(missing, said=uri, known=known)
+    return _skill_entry(known[uri])
 
 
 def read_skill_file(uri: str) -> tuple[str, str]:
