@@ -144,7 +144,7 @@ def test_one_exchange_reads_several_values(session: Session) -> None:
     before = len(session.simulator.events)
     assert iac.read(first.name, second.shared) == ("Shopping list", False)
     assert len(session.simulator.events) == before + 2
-    with pytest.raises(ToolError, match="any more"):
+    with pytest.raises(ToolError, match="There is no notes"):
         iac.read(first.name, notes.app.notes[99].name)
 
 

@@ -37,7 +37,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
     ("diary_list", {}, ["Missing required argument: element."]),
     ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
     ("diary_list", {"element": "entry", "limit": "many"}, ["limit must be a whole number, not"]),
-    ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
+    ("diary_list", {"element": "entry", "limit": -1}, ["limit must be 0 or more, not -1."]),
     ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
     ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
     ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
@@ -79,7 +79,7 @@ def test_an_unknown_tool_is_answered_with_the_nearest(gate: Gate) -> None:
     ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
     ({"type": "object", "properties": {"k": {}}, "additionalProperties": False}, {"kk": 1}, "k"),
     ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
-    ({"type": "string", "maxLength": 2}, "abc", "maxLength 2"),
+    ({"type": "string", "maxLength": 2}, "abc", "at most 2 characters"),
 ])  # fmt: skip
 def test_a_value_that_does_not_fit_its_schema_is_told_by_place(
     schema: dict[str, Any], value: Any, words: str

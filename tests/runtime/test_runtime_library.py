@@ -213,7 +213,7 @@ def test_without_the_simulator_it_is_said_how_to_get_it(
     output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "iac_simulator", None)
-    with pytest.raises(SetupError, match=r"iac-for-mac\[simulator\]"):
+    with pytest.raises(SetupError, match=r"pip install .*\[simulator\]"):
         iac_runtime.connect(simulate=True, tools=output)
 
 

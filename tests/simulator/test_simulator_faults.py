@@ -302,7 +302,7 @@ def test_what_is_made_or_moved_stands_beside_an_object() -> None:
     ("notes_get", {"target": "notes[2:1]"}, "is empty"),
     ("notes_get", {"target": "notes['a':1]"}, "range of positions"),
     ("notes_get", {"target": "notes[0:99].name"}, "nothing at this position"),
-    ("notes_get", {"target": "notes[2].next.name"}, "has no notes[2].next"),
+    ("notes_get", {"target": "notes[2].next.name"}, "There is no notes[2].next in Notes."),
     ("notes_get", {"target": "notes[0].name", "timeout": 0}, "is not a valid time for a call"),
     ("notes_get", {"target": "notes[0].name", "timeout": True}, "is not a valid time for a call"),
     ("notes_get", {"target": "notes[0].name", "timeout": 3601}, "is not a valid time for a call"),

@@ -366,7 +366,7 @@ def check_approval_prompts(around: DoctorContext) -> Iterator[DoctorFinding]:
     for one in map(describe_unshown, quick):
         yield warning(one, "Look in the client's settings for a way to show MCP prompts.")
     if not paused and not without and not quick:
-        yield ok("no approval prompt is without an answer")
+        yield ok("every approval prompt was answered")
 
 
 def _fix_from(error: SetupError) -> str:

@@ -241,7 +241,7 @@ def find_tools(
     limit: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
 ) -> None:
     """Find tools by what you want to do in Mac apps (Mail, Notes, Calendar, ...), in any app's
-    windows, or by script: the best, each with an example call, and names of more.
+    windows, or by script. Answers the best, with an example call each, and names of more.
     Start here. A tool's name as the query explains it.
 
     Args:
