@@ -318,14 +318,16 @@ class Skill(NamedTuple):
         return self.name.replace("_", "-")
 
     @property
+    def description(self) -> str:
+        """When it is of use, as that format wants it."""
+        app, _, about = self.title.partition(": ")
+        return f"Scripts {app} on a Mac: {about}. Use it before you write a script for {app}."
+
+    @property
     def document(self) -> str:
         """The guide as SKILL.md of that format."""
-        app, _, about = self.title.partition(": ")
-        told = f"Scripts {app} on a Mac: {about}. Use it before you write a script for {app}."
-        head = (
-            f"---\nname: {self.slug}\ndescription: {json.dumps(told, ensure_ascii=False)}\n---\n\n"
-        )
-        return f"{head}{self.whole_text}\n"
+        told = json.dumps(self.description, ensure_ascii=False)
+        return f"---\nname: {self.slug}\ndescription: {told}\n---\n\n{self.whole_text}\n"
 
     @property
     def files(self) -> dict[str, str]:

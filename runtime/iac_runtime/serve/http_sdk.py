@@ -35,6 +35,7 @@ from iac_runtime.serve.protocol import (
     LIST_TTL_MS,
     LISTS,
     MODERN_VERSION,
+    SKILL_EXTENSION,
     ProtocolError,
     ServerIdentity,
     modern_result,
@@ -79,11 +80,13 @@ def build_server(
         threads: Requests at work at once.
     """
     slots = RequestSlots(threads)
-    call, read, prompt, complete = (partial(_handle_request, method, slots) for method in methods)
+    call, read, prompt, complete, *skills = (
+        partial(_handle_request, method, slots) for method in methods
+    )
     lists = {
         method: partial(_answer_listing, method, rows) for method, rows in lines.by_method().items()
     }
-    return Server(
+    server = _SkillServer(
         identity.name,
         version=identity.version,
         instructions=identity.instructions,
@@ -98,6 +101,17 @@ def build_server(
         on_completion=complete,
         on_subscriptions_listen=ListenHandler(_ChangeBus(changes or Changes(), lines)),
     )
+    for method, answer in zip(("skills/list", "skills/get"), skills, strict=True):
+        server.add_request_handler(method, types.RequestParams, answer)
+    return server
+
+
+class _SkillServer(Server[Any]):
+    """A server that declares the extension of skills, which the SDK does not know."""
+
+    def get_capabilities(self, *options: Any, **named: Any) -> types.ServerCapabilities:
+        declared = super().get_capabilities(*options, **named)
+        return declared.model_copy(update={"extensions": {SKILL_EXTENSION: {}}})
 
 
 def tell_sessions(server: Server[Any], changes: Changes) -> None:

@@ -41,10 +41,15 @@ class Methods(NamedTuple):
     read_resource: Method
     get_prompt: Method
     complete: Method
+    list_skills: Method
+    get_skill: Method
 
     def by_name(self) -> Mapping[str, Method]:
         """Return them by the names that the protocol gives them."""
-        names = ("tools/call", "resources/read", "prompts/get", "completion/complete")
+        names = (
+            *("tools/call", "resources/read", "prompts/get", "completion/complete"),
+            *("skills/list", "skills/get"),
+        )
         return dict(zip(names, self, strict=True))
 
 
@@ -84,6 +89,8 @@ def build_methods(
         partial(_read_resource, make_sources, calls.pending_questions),
         partial(_get_prompt, lines),
         partial(_complete_argument, make_sources),
+        _list_skills,
+        _get_skill,
     )
 
 
@@ -122,6 +129,21 @@ def _read_resource(
         raise protocol_error(error) from None
     note = {"_meta": {"iac/note": note_text}} if note_text else {}
     return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
+
+
+def _list_skills(_params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
+    from iac_runtime.serve.skills import skill_entries
+
+    return {"skills": skill_entries()}
+
+
+def _get_skill(params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation) -> Result:
+    from iac_runtime.serve.skills import find_skill_entry
+
+    try:
+        return {"skill": find_skill_entry(params["uri"])}
+    except IacError as error:
+        raise protocol_error(error) from None
 
 
 def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any]) -> Any:

@@ -176,7 +176,7 @@ def request_message(id_: str, method: str, params: Mapping[str, Any]) -> bytes:
 def modern_result(result: Mapping[str, Any], method: str) -> dict[str, Any]:
     """Return a result of the older era as the newer one wants it, with the keys in its order."""
     complete = {"resultType": "complete", **result}
-    if method == "resources/read":
+    if method in ("resources/read", "skills/list", "skills/get"):
         complete |= {"cacheScope": "private", "ttlMs": 0}
     return {key: complete[key] for key in sorted(complete)}
 
@@ -400,6 +400,8 @@ LISTENED: Final = ("tools", "prompts", "resources")
 _MODERN_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
     **_PARAMS,
     "server/discover": {},
+    "skills/list": {"cursor?": _TEXT},
+    "skills/get": {"uri": _TEXT},
     "subscriptions/listen": {
         "notifications": _fits(
             {
@@ -417,6 +419,9 @@ def can_elicit(capabilities: Mapping[str, Any]) -> bool:
     asking = capabilities.get("elicitation")
     return isinstance(asking, dict) and ("form" in asking or "url" not in asking)
 
+
+SKILL_EXTENSION: Final = "io.modelcontextprotocol/skills"
+"""The extension under which guides are skills."""
 
 VIEW_EXTENSION: Final = "io.modelcontextprotocol/ui"
 VIEW_TYPE: Final = "text/html;profile=mcp-app"

@@ -153,6 +153,10 @@ def read_resource(uri: str, sources: ResourceSources) -> tuple[str, str, str]:
         ToolError: INVALID_PARAMETER, UNKNOWN_TOOL, NOT_FOUND: there is none; the nearest are named.
         IacError: It cannot be read now, or the user's policy does not let it be read.
     """
+    if uri.startswith("skill:"):
+        from iac_runtime.serve.skills import read_skill_file
+
+        return *read_skill_file(uri), ""
     address = parse_address(uri)
     text, note = _READERS[address.kind](address, sources)
     return text, address.mime, note
@@ -354,8 +358,10 @@ _SHOWN: Final = {"ui": {"csp": {}, "prefersBorder": True}}
 
 def identity_with_views(identity: ServerIdentity) -> ServerIdentity:
     """Return what a server says of itself to a client that shows views."""
-    views: dict[str, Any] = {"extensions": {VIEW_EXTENSION: {}}}
-    declared = {era: {**row, **views} for era, row in identity.capabilities.items()}
+    declared = {
+        era: {**row, "extensions": {**row.get("extensions", {}), VIEW_EXTENSION: {}}}
+        for era, row in identity.capabilities.items()
+    }
     return identity._replace(capabilities=declared)
 
 

@@ -39,6 +39,7 @@ from iac_runtime.serve.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LISTENED,
+    SKILL_EXTENSION,
     STOP_CALLS,
     ProtocolError,
     Sender,
@@ -84,6 +85,7 @@ DECLARED: Final = {
         "prompts": _CHANGES,
         "resources": {**_CHANGES, "subscribe": era == "modern"},
         "tools": _CHANGES,
+        **({"extensions": {SKILL_EXTENSION: {}}} if era == "modern" else {}),
     }
     for era in ("legacy", "modern")
 }
@@ -110,7 +112,10 @@ _LATER: Final = 2.0
 MAX_LISTENING: Final = 1_024
 """Requests of the newer era that listen for changes at once."""
 
-POOLED: Final = {"tools/call", "resources/read", "prompts/get", "completion/complete"}
+POOLED: Final = {
+    *("tools/call", "resources/read", "prompts/get", "completion/complete"),
+    *("skills/list", "skills/get"),
+}
 """The methods that lead behind the listings."""
 
 
