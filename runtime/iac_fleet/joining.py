@@ -11,7 +11,7 @@ from iac_base.files import open_state
 
 
 @click.command("join")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", help="Your team's public key: accept only a file that it signed.")
 def join_fleet(file: Path, key: str | None) -> None:
     """Let this Mac join its team's fleet with the enrolment FILE, which can be used once.
@@ -33,7 +33,11 @@ def join_fleet(file: Path, key: str | None) -> None:
     if not trusted and versions.settings_path().exists():
         # A Mac goes to no other team by a file that names that team's key itself.
         trusted = tuple(filter(None, (versions.read_settings().key,)))
-    found = enrol.read_enrolment(file.read_text("utf-8"), trusted)
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise SetupError(f"{file} is no file that can be read. Give an enrolment file.") from None
+    found = enrol.read_enrolment(text, trusted)
     settings = enrol.use_enrolment(found)
     if not (state / FORWARDED).exists():
         forward.save_progress(state, settings, 0)
