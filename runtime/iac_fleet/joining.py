@@ -36,7 +36,7 @@ def join_fleet(file: Path, key: str | None) -> None:
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
-        raise SetupError(f"{file} is no file that can be read. Give an enrolment file.") from None
+        raise SetupError(f"{file} cannot be read. Give an enrolment file.") from None
     found = enrol.read_enrolment(text, trusted)
     settings = enrol.use_enrolment(found)
     if not (state / FORWARDED).exists():
