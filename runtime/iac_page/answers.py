@@ -24,11 +24,11 @@ from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.approvals import revoke_approvals
 from iac_runtime.policy.decide import explain_rules
-from iac_runtime.policy.pause import pause_calls, resume_calls
+from iac_runtime.policy.pause import resume_calls
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.policy_file import policy_path
 from iac_runtime.policy.prompts import ANSWERS, write_answer
-from iac_runtime.serve.status import end_server_tasks, running_servers, stop_server_calls
+from iac_runtime.serve.status import end_server_tasks, pause_everything, stop_server_calls
 from iac_runtime.serve.tool_pages import ToolSearch
 
 
@@ -78,9 +78,7 @@ def _post_pause(
     if fields.get("how") == "resume":
         resume_calls(sources.state)
         return _back("/now", "resumed")
-    pause_calls(sources.state)
-    for server in running_servers():
-        stop_server_calls(server.pid)
+    pause_everything()
     return _back("/now", "paused")
 
 

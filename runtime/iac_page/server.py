@@ -40,7 +40,7 @@ from iac_runtime.audit.reading import row_lines
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.pause import pause_path, paused_since
-from iac_runtime.policy.prompts import close_page, open_page, read_waiting_questions
+from iac_runtime.policy.prompts import ALWAYS, ONCE, close_page, open_page, read_waiting_questions
 
 HERE: Final = Path(__file__).parent
 TOKENS: Final = Path(iac_runtime.__file__).parent / "serve" / "tokens.css"
@@ -148,6 +148,7 @@ def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
     for kind, rows in drawn.items():
         environment.globals[kind] = {name: Markup(inside) for name, inside in rows.items()}  # noqa: S704 (ours)
     environment.globals |= {"t": texts, "form_token": keys.form, "fleet": fleet}
+    environment.globals |= {"once": ONCE, "always": ALWAYS}
     environment.globals |= {"icons": has_icons(), "zone": time.strftime("%Z")}
     environment.filters |= {
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),

@@ -326,12 +326,9 @@ def pause() -> int:
       iac-mcp policy pause                 everything stops
       iac-mcp policy resume                calls run again
     """
-    from iac_runtime.policy.pause import pause_calls
-    from iac_runtime.serve.status import running_servers, stop_server_calls
+    from iac_runtime.serve.status import pause_everything
 
-    pause_calls(open_state())
-    for server in running_servers():
-        stop_server_calls(server.pid)
+    pause_everything()
     click.echo("All calls are paused. Go on with: iac-mcp policy resume")
     return 0
 

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import ensure_private_folder, open_state
 from iac_runtime.policy.facts import TIME
+from iac_runtime.policy.pause import pause_calls, paused_since
 from iac_runtime.serve.protocol import END_TASKS, STOP_CALLS
 from iac_runtime.version import VERSION
 
@@ -148,6 +149,18 @@ class StatusFile:
                 part.replace(self._path)
 
 
+def pause_everything() -> None:
+    """Refuse all calls of this user's programs from now on, and end those under way.
+
+    Raises:
+        SetupError: The state folder is not as it must be.
+        OSError: It cannot be written.
+    """
+    pause_calls(open_state())
+    for server in running_servers():
+        stop_server_calls(server.pid)
+
+
 def stop_server_calls(pid: int) -> bool:
     """End the calls under way in a server; say whether it is one of this version.
 
@@ -212,7 +225,6 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     """
     # Loads sqlite3.
     from iac_runtime.policy.approvals import paused_clients, unshown
-    from iac_runtime.policy.pause import paused_since
 
     note: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
