@@ -175,6 +175,7 @@ def _render_page(
     environment: Environment,
     request: Request,
     state: Path,
+    stamp: str,
     name: str,
     values: Mapping[str, Any],
     status: int = 200,
@@ -184,7 +185,7 @@ def _render_page(
         "said": request.query_params.get("said", ""),
         "part_only": "part" in request.query_params,
         "paused": paused_since(state),
-        "stamp": _state_stamp(state),
+        "stamp": stamp,
     }
     template = environment.get_template(f"{name}.html")
     return HTMLResponse(template.render({**known, **values, "here": name}), status)
@@ -192,7 +193,8 @@ def _render_page(
 
 def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
     async def answer_view(request: Request) -> Response:
-        shown = partial(show, request, sources.state)
+        # Before anything is read: what changes meanwhile is told to who watches.
+        shown = partial(show, request, sources.state, _state_stamp(sources.state))
         try:
             return await run_in_threadpool(make, sources, request, shown)
         except IacError as error:
@@ -203,7 +205,7 @@ def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Re
 
 def _form_endpoint(change: Change, sources: PageSources, show: Show) -> Callable[[Request], Any]:
     async def answer_form(request: Request) -> Response:
-        shown = partial(show, request, sources.state)
+        shown = partial(show, request, sources.state, _state_stamp(sources.state))
         body = b""
         async for part in request.stream():
             body += part
