@@ -140,7 +140,7 @@ def set_app_state(app: str, state: str, span: str) -> None:
     if state not in _STATES or span not in SPANS:
         raise InvalidParameterError(f"There is no state {state} for {span}.")
     file = read_file_content(policy_path())
-    document = tomlkit.parse(_policy_text(file))
+    document = _policy_document(file)
     for kind in ("allow", "deny"):
         rules = document.get(kind)
         if isinstance(rules, AoT):
@@ -162,6 +162,19 @@ def set_app_state(app: str, state: str, span: str) -> None:
     _write_policy(file, tomlkit.dumps(document))
 
 
+def _policy_document(file: FileContent) -> tomlkit.TOMLDocument:
+    """Return the user's file to be changed. Raises SetupError: it has a mistake, or other forms."""
+    text = _policy_text(file)
+    parse_policy(text, "policy.toml")
+    document = tomlkit.parse(text)
+    for kind in ("allow", "deny"):
+        if kind in document and not isinstance(document[kind], AoT):
+            raise SetupError(
+                f"policy.toml: write each rule as [[{kind}]]; then the page adds to it."
+            )
+    return document
+
+
 def _is_mine(rule: Mapping[str, Any], app: str) -> bool:
     return rule.get("app") == app and str(rule.get("why", "")).startswith(_MARK)
 
@@ -169,7 +182,7 @@ def _is_mine(rule: Mapping[str, Any], app: str) -> bool:
 def set_preset(name: str) -> None:
     """Write a preset into the user's file. Raises SetupError."""
     file = read_file_content(policy_path())
-    document = tomlkit.parse(_policy_text(file))
+    document = _policy_document(file)
     fresh = "preset" not in document
     document["preset"] = name
     text = tomlkit.dumps(document)

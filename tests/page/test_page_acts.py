@@ -119,6 +119,17 @@ def test_an_app_is_only_read_for_a_day(person: Person) -> None:
     assert policy.read_text() == "# Mine.\n[limits]\nreads_per_second = 50\n"
 
 
+def test_a_policy_with_a_mistake_is_left_as_it_is(person: Person) -> None:
+    policy = person.page.data / "policy.toml"
+    for text, says in (("deny = [", "policy.toml"), ('deny = [{ app = "x" }]', "[[deny]]")):
+        person.begin("/permissions")
+        policy.write_text(text)
+        person.click("form[aria-label=Mail] button:text('Off')")
+        assert says in person.text()
+        assert policy.read_text() == text
+        policy.unlink()
+
+
 def test_a_preset_says_what_it_would_have_asked(person: Person) -> None:
     person.run_tool("notes_make_note", name="One")
     person.click("nav >> text=Permissions")
