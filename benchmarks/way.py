@@ -105,7 +105,7 @@ def serve_followed(path: Path) -> None:
     from iac_mcp.entry import main
 
     way = Way(path)
-    signal.signal(signal.SIGUSR1, way.write)
+    signal.signal(signal.SIGWINCH, way.write)
     threading.setprofile(way)
     sys.setprofile(way)
     sys.argv = ["iac-mcp", "serve"]
@@ -153,14 +153,14 @@ class Client:
         """Call a tool twice, and return what was counted of the second call."""
         for _ in range(2):
             self._path.unlink(missing_ok=True)
-            self._server.send_signal(signal.SIGUSR1)
+            self._server.send_signal(signal.SIGWINCH)
             while not self._path.exists():
                 time.sleep(0.01)
             result = self._ask("tools/call", {"name": tool, "arguments": arguments})
             if result.get("isError"):
                 raise SystemExit(f"{tool} failed: {result['content']}")
         self._path.unlink(missing_ok=True)
-        self._server.send_signal(signal.SIGUSR1)
+        self._server.send_signal(signal.SIGWINCH)
         while not self._path.exists():
             time.sleep(0.01)
         counted: dict[str, Any] = json.loads(self._path.read_text())

@@ -206,4 +206,4 @@ def test_the_service_sends_in_the_background(run: Run) -> None:
 def test_join_is_a_command_of_iac_mcp(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "iac_mcp", "join", str(tmp_path / "none")]
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ})
-    assert "does not exist" in done.stderr
+    assert "cannot be read" in done.stderr
