@@ -70,6 +70,12 @@ def highest(levels: Iterable[Level]) -> Level:
 
 
 @cache
+def level_to_call(level: Level, *, acts: bool) -> Level:
+    """Return the level of the door to a call: one that acts is no read, though it runs unasked."""
+    return "MODIFY" if acts and level == "SAFE" else level
+
+
+@cache
 def at_most(level: Level, limit: Level) -> bool:
     """Say whether `level` is no higher than `limit`."""
     return LEVELS.index(level) <= LEVELS.index(limit)

@@ -56,10 +56,10 @@ from iac_runtime.policy.permissions import (
 )
 from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import ResultSource
-from iac_runtime.tool import Level, at_most
+from iac_runtime.tool import Level, at_most, level_to_call
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import MAX_LEVEL, OWN_TOOLS, call_tool_for
+from iac_runtime.tools.own import CALL_TOOLS, OWN_TOOLS, call_tool_for
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted_schema
 from iac_runtime.tools.tables import parameters_of
 
@@ -203,8 +203,9 @@ class Gate:
         if dry_run:
             return completed_call(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
-        door = self.call_tool_of(facts, decision)
-        if not (final or at_most(MAX_LEVEL[door], call.most)):
+        needed = level_to_call(decision.level, acts=not self.read_only and facts.acts)
+        if not (final or at_most(needed, call.most)):
+            door = CALL_TOOLS[needed]
             return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
         # What a question shows, and what its answer is held to.
         declined = call.verdict == "decline" and not plan.seen_first

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, level_to_call
 from iac_runtime.tools.shape import Tool, import_later
 
 _FOLDER: Final = Path(__file__).with_name("toolsets")
@@ -28,8 +28,8 @@ MAX_LEVEL: Final[Mapping[str, Level]] = {name: level for level, name in CALL_TOO
 
 
 def call_tool_for(level: Level, *, acts: bool) -> str:
-    """Return which of them takes a call: one that acts is no read, though it runs unasked."""
-    return CALL_TOOLS["MODIFY" if acts and level == "SAFE" else level]
+    """Return which of them takes a call."""
+    return CALL_TOOLS[level_to_call(level, acts=acts)]
 
 
 STARTERS: Final = ("app_activate", "app_launch")
