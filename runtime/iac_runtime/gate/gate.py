@@ -203,7 +203,7 @@ class Gate:
         if dry_run:
             return completed_call(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
-        needed = level_to_call(decision.level, acts=not self.read_only and facts.acts)
+        needed = level_to_call(decision.level, acts=facts.acts and not self.read_only)
         if not (final or at_most(needed, call.most)):
             door = CALL_TOOLS[needed]
             return needs_other_call_tool(call, plan, decision, "" if self.read_only else door)
