@@ -43,7 +43,7 @@ ROWS: Final = 695
 READS: Final = 7
 ACTIONS: Final = 200
 TURN: Final = 10
-SPINS: Final = 12.0
+SPINS: Final = 16.0
 FIND_SPINS: Final = 100.0
 
 PYATSPI: Final = """
