@@ -28,7 +28,7 @@ from iac_scenario.reader import load_scenario
 CALLS: Final = 1000
 BLOCK: Final = 20
 """Calls of one before the other has its turn."""
-BOUND: Final = 1.3
+BOUND: Final = 1.4
 
 SERVER: Final = """
 import anyio
