@@ -98,13 +98,15 @@ def painted(address: str, cookie: str) -> dict[str, float]:
         context = browser.new_context()
         context.add_cookies([{"name": name, "value": value, "url": base}])
         found = {}
-        script = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        script = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
         for path in PAINTED:
             paints = []
             for _ in range(REPEATS):
                 page = context.new_page()
                 page.goto(f"{base}{path}")
-                paints.append(page.evaluate(script))
+                while (paint := page.evaluate(script)) is None:
+                    page.wait_for_timeout(10)
+                paints.append(paint)
                 page.close()
             found[path] = statistics.median(paints)
         browser.close()

@@ -161,7 +161,7 @@ def test_the_keyboard_alone_walks_every_view(tab: Any, page: OpenPage, path: str
     """All that can be used is reached once and shows that it is; nothing holds the focus."""
     tab.goto(f"{page.base}{path}")
     # The charts come by themselves.
-    tab.wait_for_function("!document.querySelector('[data-later] noscript')")
+    tab.locator("[data-later] noscript").wait_for(state="detached")
     for _ in range(tab.evaluate(WALK)):
         tab.keyboard.press("Tab")
     assert tab.evaluate(MISSED) == []

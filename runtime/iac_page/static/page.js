@@ -66,7 +66,8 @@ for (const field of document.querySelectorAll("[data-filter]")) {
   });
 }
 
-for (const one of document.querySelectorAll("[data-later]")) {
+// What takes long is asked for once the view is painted.
+const later = () => document.querySelectorAll("[data-later]").forEach((one) => {
   fetch(one.dataset.later, { credentials: "same-origin" }).then(async (answer) => {
     if (!answer.ok) return;
     const found = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -77,7 +78,8 @@ for (const one of document.querySelectorAll("[data-later]")) {
     }
     if (!rows.length) one.replaceChildren(...found.body.childNodes);
   });
-}
+});
+requestAnimationFrame(() => setTimeout(later));
 
 document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey) return;
