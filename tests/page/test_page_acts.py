@@ -37,9 +37,12 @@ class Person:
         """Have a call made, as an assistant would, and allow it."""
         self.tab.goto(f"{self.page.base}/tools/{tool}")
         self.tab.fill("#arguments", json.dumps(arguments))
-        self.tab.click("text=Run on the real app")
+        # A form that is left before it was answered may never arrive.
+        with self.tab.expect_navigation():
+            self.tab.click("text=Run on the real app")
         if self.tab.locator("button:text('Allow once')").count():
-            self.tab.click("button:text('Allow once')")
+            with self.tab.expect_navigation():
+                self.tab.click("button:text('Allow once')")
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ def read_more(result: str, offset: Annotated[int, limits(minimum=0)]) -> None:
 
     Args:
         result: From the note in the answer.
+        offset: Also from the note.
     """
 
 
