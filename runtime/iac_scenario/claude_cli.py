@@ -144,7 +144,7 @@ def _unused_options(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Other flags of Claude Code 2.1 are taken too, and change nothing.",
 )
 @click.version_option(f"{CLIENT_VERSION} (Claude Code)", "-v", "--version", message="%(version)s")
-@click.argument("words", nargs=-1, metavar="[PROMPT]")
+@click.argument("words", nargs=-1, metavar="[TEXT]")
 @click.option("-p", "--print", "printed", is_flag=True, help="Answer and end, as without it.")
 @click.option("--scenario", envvar=("IAC_SCENARIO_FILE", "CLAUDELESS_SCENARIO"),
               type=click.Path(path_type=Path), help="The scenario that answers.")  # fmt: skip
@@ -173,7 +173,7 @@ def _unused_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("-d", "--debug", is_flag=False, flag_value="", hidden=True, expose_value=False)
 @_unused_options
 def claude(words: tuple[str, ...], scenario: Path | None, form: str, **given: Any) -> None:
-    """Answer PROMPT as Claude Code's `claude -p` does, from a scenario.
+    """Answer TEXT as Claude Code's `claude -p` does, from a scenario.
 
     Tools work in this folder. Each run is one session; --continue and --resume go on with one.
     """
@@ -292,13 +292,13 @@ def _asks_to_begin(message: Mapping[str, Any]) -> bool:
 
 
 @click.command("install-claude")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 def install_claude(folder: Path, file: Path) -> None:
-    """Write a program called `claude` to FOLDER, which answers as the scenario FILE says.
+    """Write a program called `claude` to DIR, which answers as the scenario FILE says.
 
-    Put FOLDER first on the PATH of the program that you test. Sessions are stored in
-    FOLDER/config, unless CLAUDE_CONFIG_DIR names another folder.
+    Put DIR first on the PATH of the program that you test. Sessions are stored in
+    DIR/config, unless CLAUDE_CONFIG_DIR names another folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     program, here = folder / "claude", shlex.quote(str(folder.resolve() / "config"))
