@@ -95,6 +95,14 @@ _SCHEMA: Final = DatabaseSchema(
                 OR script LIKE '%Users/me%' OR script LIKE '%Users:me%'""",
             "DELETE FROM words WHERE rowid NOT IN (SELECT id FROM patterns)",
         ),
+        # What was kept before comments and names were taken out cannot be told apart from the rest.
+        (
+            "PRAGMA secure_delete = ON",
+            "DELETE FROM patterns",
+            "DROP TABLE counts",
+            "DROP TABLE words",
+            *_INDEX,
+        ),
     ),
     # What was learned is advice: the last of it may be lost with the machine.
     durable=False,
@@ -181,11 +189,13 @@ class PatternStore:
         outcome: RunOutcome,
         level: Level = "MODIFY",
         effects: Iterable[Effect] = (),
+        arguments: Sequence[Any] = (),
     ) -> int | None:
         """Count a run of a script for an intent; return the pattern's id.
 
         Runs that differ in their values alone are one pattern, and what varied between those that
-        worked is a slot; of a DANGEROUS script every value counts.
+        worked is a slot; of a DANGEROUS script every value counts but names and addresses. What the
+        script was given, its `arguments`, is in no text of the pattern.
 
         None where learning is off, or where nothing tells what the script was for.
         """
@@ -197,7 +207,7 @@ class PatternStore:
             dict.fromkeys(" ".join(filter(None, row.audit_row()[:2])) for row in effects)
         )
         told = (intent, app, language, script, *outcome[1:], *runs, now, now, level, did)
-        row = normalize_pattern(ScriptPattern(0, "", *told))
+        row = normalize_pattern(ScriptPattern(0, "", *told), [*map(str, arguments)])
         with self._database.begin_transaction() as base:
             return self._add_pattern(base, row)
 
