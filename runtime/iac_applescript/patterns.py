@@ -21,8 +21,7 @@ from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.query import known_words, read_request
-from iac_runtime.search.ranking import known_apps
+from iac_runtime.search.query import known_words, load_lexicon, read_request
 from iac_runtime.tool import Level
 
 _SLOT: Final = re.compile(r"‹(text|number)›")
@@ -209,7 +208,8 @@ def _is_known(word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _plain_stems() -> frozenset[str]:
-    return known_words().union(map(stem_word, split_words(" ".join(known_apps()))))
+    apps = " ".join(app for area in load_lexicon().areas.values() for app in area.apps)
+    return known_words().union(map(stem_word, split_words(apps)))
 
 
 def hide_values(text: str, values: Collection[str], *, by_capital: bool = True) -> str:

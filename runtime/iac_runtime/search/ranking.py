@@ -480,7 +480,7 @@ def named_missing_app(request: SearchRequest, find: FindApps) -> str:
     if max(worth, key=lambda area: worth[area], default="") in _OF_ANY_APP:
         return ""
     said = _names_in(request)
-    known = (app for app in known_apps() if fold_name(app) in said)
+    known = (app for app in _known_apps() if fold_name(app) in said)
     return next((app for app in known if not any(True for _ in find(f"={fold_name(app)}"))), "")
 
 
@@ -497,8 +497,7 @@ def _names_in(request: SearchRequest) -> set[str]:
 
 
 @lru_cache(maxsize=1)
-def known_apps() -> tuple[str, ...]:
-    """Return the names of the apps that the lexicon tells something of."""
+def _known_apps() -> tuple[str, ...]:
     return tuple(dict.fromkeys(app for area in load_lexicon().areas.values() for app in area.apps))
 
 
