@@ -172,9 +172,11 @@ def is_same_row(before: Row | None, now: Row | None) -> bool:
 
 
 def _handles_beside(node: UiNode, above: UiNode) -> tuple[Handle, ...]:
-    if node.handle not in above.children:
+    # Lists may have thousands: it is looked for once.
+    try:
+        at = above.children.index(node.handle)
+    except ValueError:
         return ()
-    at = above.children.index(node.handle)
     return (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
 
 

@@ -94,7 +94,7 @@ def test_a_second_window_is_listed_and_has_paths_of_its_own(gtk: User) -> None:
 
 
 def test_arguments_out_of_bounds_are_told(gtk: User) -> None:
-    assert "minimum" in gtk.fails("get_ui_tree", depth=0)["message"]
+    assert "depth must be 1 or more" in gtk.fails("get_ui_tree", depth=0)["message"]
     assert "max_results" in gtk.fails("find_element", title="x", max_results=0)["message"]
     assert gtk.fails("get_ui_tree", include_attributes=["colour"])["type"] == "INVALID_PARAMETER"
 

@@ -42,6 +42,11 @@ _BODIES = st.one_of(
     st.tuples(st.just("a(so)"), st.tuples(st.lists(_REF, max_size=5))),
     st.tuples(st.just("(so)"), st.tuples(_REF)),
     st.tuples(st.just("a(sss)"), st.tuples(st.lists(st.tuples(_TEXT, _TEXT, _TEXT), max_size=3))),
+    st.tuples(st.just("a{ss}"), st.tuples(st.dictionaries(_TEXT, _TEXT, max_size=4))),
+    st.tuples(
+        st.just("a(ua(so))"),
+        st.tuples(st.lists(st.tuples(_WORD, st.lists(_REF, max_size=3)), max_size=3)),
+    ),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("s"), _TEXT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("i"), _INT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("d"), st.floats(allow_nan=False)))),

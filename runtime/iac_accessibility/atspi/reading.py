@@ -229,7 +229,9 @@ class AtspiReader:
         timeout: float,
     ) -> list[UiNode | UiFault]:
         asked = [
-            dict(_second_calls(handle, item, want)) if isinstance(item, ElementItem) else {}
+            dict(_second_calls(handle, item, want, said=handle in self._items))
+            if isinstance(item, ElementItem)
+            else {}
             for handle, item in zip(handles, items, strict=True)
         ]
         calls = [call for more in asked for questions in more.values() for call in questions]
@@ -463,9 +465,13 @@ def action_names(
 
 
 def _second_calls(
-    handle: Handle, item: ElementItem, want: int
+    handle: Handle, item: ElementItem, want: int, *, said: bool
 ) -> Iterator[tuple[str, list[BusCall]]]:
-    """Yield what is asked in the second round: a word and the calls."""
+    """Yield what is asked in the second round: a word and the calls.
+
+    Args:
+        said: Whether its description is known from a snapshot.
+    """
     if want & CHILDREN and item.children is None and item.total > 0:
         if item.total <= CHILD_LIMIT:
             yield "children", [method_call(handle, "Accessible", "GetChildren")]
@@ -473,7 +479,8 @@ def _second_calls(
             calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
             yield "each", [method_call(handle, *call) for call in calls]
     for what, call in _detail_calls(handle, *kind_of(item), bool(item.name), want):
-        yield what, [call]
+        if what != "said" or not said:
+            yield what, [call]
 
 
 def _detail_calls(

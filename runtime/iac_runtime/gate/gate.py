@@ -275,6 +275,7 @@ class Gate:
             try:
                 return self._carry_out(call, plan, decision, stages)
             except ToolError as error:
+                error.toolset = plan.tool.toolset
                 suggest_after_failure(error, call, plan)
                 taint.remember_texts((error.message, error.suggestion, error.original), source)
                 if error.type != "STALE" or not (plan.look and facts.pin):
@@ -337,6 +338,7 @@ class Gate:
                 plan = plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
+            error.toolset = tool.toolset
             if operation is not None:
                 error.app = error.app or operation.tables.app.name
             suggest_corrected_call(error, call.arguments, tool, plan_arguments)
