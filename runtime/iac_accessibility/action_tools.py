@@ -25,7 +25,7 @@ from iac_accessibility.arguments import (
     UiCall,
 )
 from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
-from iac_accessibility.deliver import ElementChange
+from iac_accessibility.deliver import ElementChange, check_action, check_enabled
 from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
 from iac_accessibility.locate import path_of, stale_error
@@ -46,8 +46,6 @@ from iac_accessibility.session import UiSession
 from iac_accessibility.target import (
     Focus,
     Target,
-    check_action,
-    check_enabled,
     describe_app,
     find_target,
 )

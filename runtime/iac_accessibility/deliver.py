@@ -37,8 +37,8 @@ from iac_accessibility.risk import (
     return_does,
 )
 from iac_accessibility.session import UiSession, modal_error
-from iac_accessibility.target import Target, check_action, find_screen_window, is_screen_window
-from iac_base.errors import ToolError, quote_text
+from iac_accessibility.target import Target, find_screen_window, is_screen_window
+from iac_base.errors import ToolError, near_text, quote_text
 from iac_runtime.tool import Level, at_most
 
 _STATE: Final = Detail.VALUE | Detail.IDENTIFIER
@@ -211,6 +211,27 @@ def deliver(change: ElementChange, level: Level, seconds: float) -> dict[str, An
         gone = "The element is gone or cannot be read. This is its last known state."
         notes.append(gone if session.bridge.is_alive(app) else f"{app.name} has ended.")
     return answer | ({"notes": notes} if notes else {})
+
+
+def check_action(node: UiNode, action: str, asked: str = "") -> None:
+    """Raise if an element is disabled, or has no such action; `asked` is what it was called."""
+    check_enabled(node)
+    if action in node.actions:
+        return
+    asked = asked or action
+    message = f"{quote_text(asked, 60)} is not an action of this {node.role.replace('_', ' ')}."
+    guidance = near_text(asked, node.actions) if node.actions else "It has no actions."
+    raise UiError(
+        "NOT_SUPPORTED", message, guidance, reason="no_action", more={"actions": list(node.actions)}
+    )
+
+
+def check_enabled(node: UiNode) -> None:
+    """Raise if an element is disabled."""
+    if "enabled" not in node.states:
+        message = f"The {node.role.replace('_', ' ')} {quote_text(node.title, 60)} is disabled."
+        guidance = "Find out why the app has disabled this element. Then read the element again."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="disabled")
 
 
 def _front_window(session: UiSession) -> ScreenWindow | None:

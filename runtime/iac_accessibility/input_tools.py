@@ -15,7 +15,7 @@ from iac_accessibility.arguments import (
     UiCall,
 )
 from iac_accessibility.bridge import Stroke, parse_stroke, stroke_effect, wait_until
-from iac_accessibility.deliver import ElementChange
+from iac_accessibility.deliver import ElementChange, check_enabled
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import UiError
 from iac_accessibility.locate import path_of
@@ -26,7 +26,6 @@ from iac_accessibility.target import (
     ESCAPE,
     UNREAD,
     Target,
-    check_enabled,
     find_screen_window,
     find_target,
     is_readable,

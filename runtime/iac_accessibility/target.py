@@ -38,7 +38,7 @@ from iac_accessibility.model import (
 from iac_accessibility.outline import is_active
 from iac_accessibility.risk import holds_secret, return_does
 from iac_accessibility.session import UiSession
-from iac_base.errors import near_text, quote_text
+from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
 
 STEP: Final = 0.02
@@ -645,27 +645,6 @@ def is_screen_window(node: UiNode) -> bool:
 def is_readable(node: UiNode) -> bool:
     """Say whether what is typed into an element shows in its text."""
     return takes_typing(node.role, node.states) and "secure" not in node.states
-
-
-def check_action(node: UiNode, action: str, asked: str = "") -> None:
-    """Raise if an element is disabled, or has no such action; `asked` is what it was called."""
-    check_enabled(node)
-    if action in node.actions:
-        return
-    asked = asked or action
-    message = f"{quote_text(asked, 60)} is not an action of this {node.role.replace('_', ' ')}."
-    guidance = near_text(asked, node.actions) if node.actions else "It has no actions."
-    raise UiError(
-        "NOT_SUPPORTED", message, guidance, reason="no_action", more={"actions": list(node.actions)}
-    )
-
-
-def check_enabled(node: UiNode) -> None:
-    """Raise if an element is disabled."""
-    if "enabled" not in node.states:
-        message = f"The {node.role.replace('_', ' ')} {quote_text(node.title, 60)} is disabled."
-        guidance = "Find out why the app has disabled this element. Then read the element again."
-        raise UiError("NOT_SUPPORTED", message, guidance, reason="disabled")
 
 
 def describe_app(app: UiApp) -> str:

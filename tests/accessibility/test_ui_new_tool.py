@@ -7,9 +7,9 @@ import pytest
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.arguments import UiCall
-from iac_accessibility.deliver import ElementChange
+from iac_accessibility.deliver import ElementChange, check_action
 from iac_accessibility.session import UiSession
-from iac_accessibility.target import check_action, find_target
+from iac_accessibility.target import find_target
 from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
 from iac_base.errors import NextCall, UnknownToolError
 from iac_gen.toolsets import toolset_rows
