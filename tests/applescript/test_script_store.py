@@ -154,7 +154,7 @@ def test_what_real_scripts_say_of_people_is_in_no_byte_of_the_files(
     assert not [word for word in words for raw in seen if word.encode() in raw.lower()]
 
 
-def test_what_an_older_version_kept_is_wiped(
+def test_what_an_older_version_kept_is_cleaned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older = store_module._SCHEMA._replace(migrations=store_module._SCHEMA.migrations[:2])
@@ -163,11 +163,13 @@ def test_what_an_older_version_kept_is_wiped(
         before = PatternStore(tmp_path)
         before.remember_run("mail a friend", "", "applescript", "set a to 1", GOOD)
         with before._database.begin_transaction() as base:
-            base.execute("UPDATE patterns SET script = '-- Ines', intent = 'mail Ines'")
+            script = 'set a to "Ines Moreau" -- Ines'
+            base.execute("UPDATE patterns SET script = ?, intent = 'mail Ines'", (script,))
         before.close()
     assert b"Ines" in (tmp_path / "patterns.db").read_bytes()
     after = PatternStore(tmp_path)
-    assert after.all_patterns() == []
+    assert [row.script for row in after.all_patterns()] == ["set a to ‹text›"]
+    assert after.find_patterns("mail Anna")
     after.close()
     assert b"Ines" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
