@@ -624,7 +624,8 @@ class TextLevel:
         ]
         for app in known or own:
             adds = ("make", "push", "unshift") if use == "class" else ()
-            self.findings.acts |= {(app.key, member) for member in (name, *adds)}
+            said_as = f"setting {name}" if use == "property" else name
+            self.findings.acts |= {(app.key, member) for member in (said_as, *adds)}
             row = next((row for row in app.names.get(name, ()) if row.use == use), None)
             kinds = [self._kind(one, (app,))[0] for one in (node.fields.get("object"), *written)]
             kind = term or next(filter(None, kinds), "")
