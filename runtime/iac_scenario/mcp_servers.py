@@ -264,6 +264,7 @@ async def list_all_entries(client: "Client", method: str, field: str) -> list[di
 
 
 async def _list_tools(client: "Client") -> dict[str, ListedTool]:
+    # Through the SDK, which learns here what headers a tool's arguments go into.
     tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES + 1):
