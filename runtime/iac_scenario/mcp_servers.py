@@ -59,7 +59,7 @@ def read_config(path: Path | str) -> dict[str, StdioServer]:
     def add_fault(at: Sequence[str | int], fault: str) -> None:
         faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {fault}")
 
-    check_document({"mcp_servers": known}, add_fault, lambda *_: None)
+    check_document({"mcp_servers": known}, add_fault, lambda _: None)
     if faults:
         raise PlayError(f"--mcp-config {path}: {faults[0]}")
     return build_servers(known)
