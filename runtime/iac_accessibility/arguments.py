@@ -101,7 +101,8 @@ class ElementDone(TypedDict):
 class ChangeDone(ElementDone, total=False):
     """What every call that changes an element answers."""
 
-    dialog: Annotated[str, "The dialog that blocks the app until it is closed."]
+    dialog: Annotated[str, "The dialog that is now open and has to be closed first."]
+    dialog_app: Annotated[int, "Process id of its app, if that is another."]
     changes: ChangedLines
     rate_limit_warning: RateLimitWarning
     notes: list[str]

@@ -94,7 +94,7 @@ def test_a_second_window_is_listed_and_has_paths_of_its_own(gtk: User) -> None:
 
 
 def test_arguments_out_of_bounds_are_told(gtk: User) -> None:
-    assert "minimum" in gtk.fails("get_ui_tree", depth=0)["message"]
+    assert "depth must be 1 or more" in gtk.fails("get_ui_tree", depth=0)["message"]
     assert "max_results" in gtk.fails("find_element", title="x", max_results=0)["message"]
     assert gtk.fails("get_ui_tree", include_attributes=["colour"])["type"] == "INVALID_PARAMETER"
 
@@ -204,3 +204,13 @@ def test_the_list_of_the_tools_stays_small() -> None:
     asked = [(row["name"], row["description"], row["inputSchema"]) for row in rows]
     assert tokens(asked) <= 4_000
     assert tokens([row["outputSchema"] for row in rows]) <= 4_400
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_the_class_of_an_element_is_not_its_name(start: Any) -> None:
+    user: User = start("gtk4")
+    tree = user("get_ui_tree", max_tokens=10_000)
+    assert 'button "Press"' in tree["tree"]
+    assert "Gtk" not in tree["tree"].replace("GTK 4", "")
+    assert "Gtk" not in user("get_ui_tree", depth=40)["tree"]
+    assert tree["app"]["id"] == "local.gtk4_app"
