@@ -204,3 +204,13 @@ def test_the_list_of_the_tools_stays_small() -> None:
     asked = [(row["name"], row["description"], row["inputSchema"]) for row in rows]
     assert tokens(asked) <= 4_000
     assert tokens([row["outputSchema"] for row in rows]) <= 4_400
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_the_class_of_an_element_is_not_its_name(start: Any) -> None:
+    user: User = start("gtk4")
+    tree = user("get_ui_tree", max_tokens=10_000)
+    assert 'button "Press"' in tree["tree"]
+    assert "Gtk" not in tree["tree"].replace("GTK 4", "")
+    assert "Gtk" not in user("get_ui_tree", depth=40)["tree"]
+    assert tree["app"]["id"] == "local.gtk4_app"

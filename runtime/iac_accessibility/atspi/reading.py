@@ -32,6 +32,7 @@ from iac_accessibility.atspi.nodes import (
     kind_of,
     method_call,
     node_of,
+    plain_name,
     property_call,
     property_value,
     role_of,
@@ -42,6 +43,7 @@ from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     TEXT_ROLES,
+    TITLE_LIMIT,
     VALUE_LIMIT,
     AppNotResponding,
     Detail,
@@ -81,7 +83,8 @@ def read_cached_elements(
     for ref, _app, _parent, _index, count, _interfaces, name, role, description, words in rows:
         children = tuple(handle for _, handle in sorted(below.get(ref, ())))
         known = children if len(children) == count else None
-        items[ref] = ElementItem(role, name, state_bits(words), description, "", known, count)
+        title = plain_name(role, name)
+        items[ref] = ElementItem(role, title, state_bits(words), description, "", known, count)
     return items
 
 
@@ -110,7 +113,7 @@ class AtspiReader:
         if not asked:
             return list(filter(None, cached))
         end = time.monotonic() + timeout
-        items = self._ask_first_round(asked, bits, timeout)
+        items = self._with_texts(asked, self._ask_first_round(asked, bits, timeout), end)
         answers = iter(self._ask_second_round(asked, items, bits, max(end - time.monotonic(), 0.0)))
         return [node or next(answers) for node in cached]
 
@@ -118,6 +121,8 @@ class AtspiReader:
         """Return an element of which the snapshot says all that is wanted."""
         item = self._items.get(handle)
         if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
+            return None
+        if item.may_say:
             return None
         if want & VALUE and any(_detail_calls(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
@@ -162,6 +167,7 @@ class AtspiReader:
         ]
         if isinstance(items[-1], ElementItem) and kind != kind_of(items[-1]):
             return None
+        items = self._with_texts([node.handle for node in read], items, end)
         got = {what: [next(answers)] for what, _ in details}
         ends = [
             self._complete_node(node.handle, item, bits, got if node is last else {}, end)
@@ -172,6 +178,31 @@ class AtspiReader:
         self._mark_secrets(ends, bits, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
+
+    def _with_texts(
+        self, handles: Sequence[Handle], items: list[ElementItem | UiFault], end: float
+    ) -> list[ElementItem | UiFault]:
+        """Return elements with what they say in the place of a name that they lack."""
+        lacking = [
+            at for at, item in enumerate(items) if isinstance(item, ElementItem) and item.may_say
+        ]
+        # How many children it has is not always known yet, and a title is not to depend on that.
+        calls = [
+            call
+            for at in lacking
+            for call in (
+                property_call(handles[at], "Accessible", "ChildCount"),
+                method_call(handles[at], "Text", "GetText", "ii", 0, TITLE_LIMIT),
+            )
+        ]
+        answers = self._pool.call_all(calls, max(end - time.monotonic(), 0.05))
+        for at, count, text in zip(lacking, answers[::2], answers[1::2], strict=True):
+            item = items[at]
+            if isinstance(item, ElementItem) and not (
+                property_value(count, 1) or isinstance(text, UiFault)
+            ):
+                items[at] = item._replace(name=text_of(text[0], TITLE_LIMIT))
+        return items
 
     def _ask_first_round(
         self, handles: Sequence[Handle], want: int, timeout: float
