@@ -173,7 +173,8 @@ def main() -> None:
         says = tab.evaluate(
             """() => {
             const one = document.querySelector(".question");
-            const rows = [...one.querySelectorAll("li")].map((row) => row.innerText.split("\\n")[0]);
+            const rows = [...one.querySelectorAll("li")]
+                .map((row) => row.innerText.split("\\n")[0]);
             return [one.querySelector("h3").innerText, rows];
             }"""
         )
