@@ -26,7 +26,8 @@ from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_
 from iac_base.script_tokens import MAX_SCRIPT
 from iac_base.text import clean_text
 from iac_base.words import fold_name, split_words, stem_word
-from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request
+from iac_runtime.search.lexicon import known_words, load_lexicon
+from iac_runtime.search.query import SearchRequest, read_request
 from iac_runtime.search.ranking import area_scores, is_served
 from iac_runtime.toolkit import Catalogue, check_own
 from iac_runtime.tools.own import call_tool_for

@@ -19,7 +19,8 @@ from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import REDACTED, remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.query import known_words, read_request
+from iac_runtime.search.lexicon import known_words
+from iac_runtime.search.query import read_request
 from iac_runtime.tool import Level
 
 _SLOT: Final = re.compile(r"‹(text|number)›")
