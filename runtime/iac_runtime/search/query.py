@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.intent import Intent, read_intent, split_refused
+from iac_runtime.search.intent import RequestIntent, read_intent, split_refused
 from iac_runtime.search.lexicon import Language, load_lexicon
 from iac_runtime.search.weights import LIKE, MISTYPED, TIME, VERB, WRITTEN_DOWN
 
@@ -161,7 +161,7 @@ class SearchRequest(NamedTuple):
     meaning: RequestMeaning = NOTHING
     """What the whole is about."""
 
-    intent: Intent = Intent()
+    intent: RequestIntent = RequestIntent()
     """What it forbids, which way it goes, whether it only looks."""
 
 

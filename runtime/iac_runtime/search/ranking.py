@@ -476,6 +476,8 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
         return True
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return True
+    if request.first in load_lexicon().areas[ELSEWHERE].first:
+        return False
     area_word_scores = _area_word_scores(request)
     elsewhere = area_word_scores.pop(ELSEWHERE, 0.0)
     sure = max(0.0, max(area_word_scores.values(), default=0.0) - elsewhere)

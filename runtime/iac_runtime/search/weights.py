@@ -80,7 +80,11 @@ of what is asked. Without it: first: open -1."""
 SAME_WAY: Final = 0.08
 """What an offer gains that goes the way that is asked."""
 
-WRONG_EFFECT: Final = 0.2
+SILENT: Final = 0.2
+"""What an offer loses that goes no way where one is asked: to close a tab is not to close all
+others."""
+
+WRONG_EFFECT: Final = 0.3
 """What an offer loses that changes where somebody wants to look, or looks where something is to be
 done."""
 
