@@ -271,6 +271,17 @@ def write_release(address: Address, output: Path) -> None:
     write_registry_entry(address, output)
 
 
+def with_comment_length(bundle: bytes) -> bytes:
+    """Return a bundle whose archive counts the signature behind it as its comment.
+
+    mcpb 2.1.2 appends the signature and leaves the length at 0, and Claude Desktop refuses such an
+    archive ("Invalid comment length"; modelcontextprotocol/mcpb#204).
+    """
+    end = bundle.rfind(b"PK\x05\x06")
+    length = len(bundle) - end - 22
+    return bundle[: end + 20] + length.to_bytes(2, "little") + bundle[end + 22 :]
+
+
 def write_registry_entry(address: Address, output: Path) -> None:
     """Write `server.json` for the bundle as it is now; signing one changes its digest."""
     entry = registry_entry(address, (output / BUNDLE).read_bytes())
@@ -316,11 +327,18 @@ def main() -> int:
     options.add_argument("--check", action="store_true", help="write nothing, fail if one differs")
     options.add_argument("--release", metavar="OWNER/NAME", help="the repository of the release")
     options.add_argument("--output", type=Path, default=ROOT / "dist", help="where the wheel is")
-    options.add_argument("--signed", action="store_true", help="write server.json alone, anew")
+    options.add_argument(
+        "--signed",
+        action="store_true",
+        help="complete the signed bundle, and write server.json again",
+    )
     chosen = options.parse_args()
     if chosen.release is None:
         return write_committed(check=chosen.check)
     address = Address(chosen.release)
+    if chosen.signed:
+        path = chosen.output / BUNDLE
+        path.write_bytes(with_comment_length(path.read_bytes()))
     (write_registry_entry if chosen.signed else write_release)(address, chosen.output)
     sys.stdout.write(f"{registry_name(address)}\n")
     return 0

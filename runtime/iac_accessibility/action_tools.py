@@ -11,32 +11,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from iac_accessibility.arguments import (
-    AppName,
     ChangedLines,
     ChangeDone,
     ElementDone,
     ElementName,
     ElementValue,
     RateLimitWarning,
-    Seconds,
     UiCall,
 )
 from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
+from iac_accessibility.deliver import ElementChange, check_action, check_enabled
 from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
-from iac_accessibility.input_devices import (
-    TextEntry,
-    bring_window,
-    focus_element,
-    press_element,
-    press_strokes,
-    put_number,
-    put_text,
-    require_input_devices,
-)
 from iac_accessibility.locate import path_of, stale_error
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
@@ -52,71 +41,41 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import holds_secret
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import (
-    ElementChange,
-    acting_tool,
-    change_tool,
-    check_action,
-    check_enabled,
+from iac_accessibility.target import (
+    Focus,
+    Target,
     describe_app,
-    describe_element,
+    find_target,
 )
+from iac_accessibility.toolset import acting_tool
 from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quote_text
 from iac_base.text import escape_hidden
 from iac_runtime.tool import limits
 
-_SWITCHES: Final = ("press", "toggle", "check", "uncheck")
-_TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
-_FALSE: Final = frozenset(("false", "no", "off", "0", "unchecked"))
-
-
-@change_tool
-def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
-    """Perform one of the element's own actions.
-
-    Raises:
-        UiError: The path leads nowhere or elsewhere, or the element has no such action.
-    """
-    element = call.resolve_element(session)
-    action = action_name(call.arguments["action"])
-    check_action(element.node, action, call.arguments["action"])
-    return ElementChange(
-        element,
-        f"{action} {describe_element(element, call.app)}",
-        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
-        action=action,
-        words=(action,),
-        more={"action": action},
-    )
+_TRUTH: Final = {
+    **dict.fromkeys(("true", "yes", "on", "1", "checked"), True),
+    **dict.fromkeys(("false", "no", "off", "0", "unchecked"), False),
+}
 
 
 @acting_tool(
-    plan=plan_perform_action,
     words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
     " icon link popup press push radio select tab tap tick triangle uncheck untick",
     example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
-    timeout=5.0,
 )
-def perform_action(
-    *, app: AppName | None = None, element: ElementName, action: str, timeout: Seconds | None = None
-) -> None:
+def perform_action(call: UiCall, element: ElementName, action: str) -> ElementChange:
     """Perform one of an element's own actions, such as press, and return the element's state.
 
     Args:
         action: One of the element's own actions, such as press or show_menu.
     """
-
-
-@change_tool
-def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
-    """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
-
-    Raises:
-        UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
-    """
-    element = call.resolve_element(session)
-    return value_change(session, call.app, element, call.arguments["value"], call.seconds)
+    target, name = find_target(call, element), action_name(action)
+    check_action(target.node, name, action)
+    line, more = f"{name} {target.name}", {"action": name}
+    return ElementChange(
+        target, line, lambda now: now.perform(name), action=name, words=(name,), more=more
+    )
 
 
 class ValueDone(ChangeDone):
@@ -127,7 +86,6 @@ class ValueDone(ChangeDone):
 
 
 @acting_tool(
-    plan=plan_set_value,
     answer=ValueDone,
     words="address box checkbox drag enter field fill form put search slider text type value write",
     example={
@@ -135,60 +93,46 @@ class ValueDone(ChangeDone):
         "element": "window[0]/toolbar[0]/text_field[0]",
         "value": "example.com",
     },
-    timeout=5.0,
 )
-def set_value(
-    *,
-    app: AppName | None = None,
-    element: ElementName,
-    value: ElementValue,
-    timeout: Seconds | None = None,
-) -> None:
+def set_value(call: UiCall, element: ElementName, value: ElementValue) -> ElementChange:
     """Set the value of a text field, slider or check box, and read it back. If it cannot be
     set directly, IAC pastes or types it, and the result says so.
     """
+    return _value_change(find_target(call, element), value)
 
 
-def value_change(
-    session: UiSession, app: UiApp, element: ElementFound, given: str | float | bool, seconds: float
-) -> ElementChange:
+def _value_change(target: Target, given: str | float | bool) -> ElementChange:
     """Return the change that sets the value of an element.
 
     Raises:
         UiError: The element takes no value, or not this one.
     """
-    bridge = session.bridge
-    node = element.node
+    node = target.node
     check_enabled(node)
-    takes = bridge.accepted_value(node.handle, seconds)
-    switch = next((name for name in _SWITCHES if name in node.actions), "")
-    switched = bool(switch) and node.role in BOOLEAN_ROLES
-    typed = not switched and takes.kind is None
-    if typed and not node.states >= {"editable", "focusable"}:
-        message = f"The value of {describe_element(element, app)} cannot be set."
+    takes = target.bridge.accepted_value(node.handle, target.seconds)
+    switch = target.own_action("press", "toggle", "check", "uncheck")
+    if node.role not in BOOLEAN_ROLES:
+        switch = ""
+    if not switch and takes.kind is None and not node.states >= {"editable", "focusable"}:
+        message = f"The value of {target.name} cannot be set."
         guidance = f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN
         raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
     value = coerce_value(given, node, takes)
 
-    def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
-        if not switched and isinstance(value, str):
-            return put_text(session, TextEntry(app, element.now(now), value, whole=True), seconds)
-        if not switched and isinstance(value, float):
-            return put_number(session, app, element, value, seconds)
-        if not switched:
-            bridge.set_value(now.handle, value, seconds)
-        elif bool(now.value) is not value:
-            bridge.perform_action(now.handle, switch, seconds)
+    def write_value(now: Target) -> Mapping[str, Any] | None:
+        if not switch and isinstance(value, str):
+            return now.put_text(value, whole=True)
+        if not switch and isinstance(value, float):
+            return now.put_number(value)
+        if not switch:
+            now.bridge.set_value(now.node.handle, value, now.seconds)
+        elif bool(now.node.value) is not value:
+            now.perform(switch)
         return None
 
-    return ElementChange(
-        element,
-        f"set {describe_element(element, app)} to {_shown(value, node, 200)}",
-        write_value,
-        "action" if switched else "value",
-        switch if switched else "",
-        value,
-    )
+    line = f"set {target.name} to {_shown(value, node, 200)}"
+    method: Literal["action", "value"] = "action" if switch else "value"
+    return ElementChange(target, line, write_value, method, switch, value)
 
 
 def coerce_value(
@@ -199,47 +143,34 @@ def coerce_value(
     Raises:
         UiError: It does not fit; the message says what would.
     """
+    guidance = "Give a value of this kind."
     if node.role in BOOLEAN_ROLES or takes.kind == "boolean":
-        return _coerce_boolean(value, node)
-    if takes.kind == "number":
-        return _coerce_number(value, node, takes)
-    if isinstance(value, bool):
-        raise _unfit_error(node, f"takes a text, not {_shown(value, node)}")
-    text = value if isinstance(value, str) else f"{value:.15g}"
-    if takes.choices and text not in takes.choices:
-        choices = f"It takes: {', '.join(map(quote_text, takes.choices[:10]))}."
-        raise _unfit_error(node, f"does not take {_shown(text, node)}", choices)
-    return text
-
-
-def _coerce_boolean(value: str | float | bool, node: UiNode) -> bool:
-    if isinstance(value, bool):
-        return value
-    word = value.strip().lower() if isinstance(value, str) else f"{value:g}"
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
-    raise _unfit_error(node, f"takes true or false, not {_shown(value, node)}")
-
-
-def _coerce_number(value: str | float | bool, node: UiNode, takes: AcceptedValue) -> float:
-    limits = ""
-    if takes.minimum is not None and takes.maximum is not None and takes.minimum < takes.maximum:
-        limits = f" from {takes.minimum:g} to {takes.maximum:g}"
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except ValueError:
+        word = value.strip().lower() if isinstance(value, str) else f"{float(value):g}"
+        if word in _TRUTH:
+            return _TRUTH[word]
+        what = f"takes true or false, not {_shown(value, node)}"
+    elif takes.kind == "number":
+        low, high = takes.minimum or 0.0, takes.maximum or 0.0
+        bounded = None not in (takes.minimum, takes.maximum) and low < high
         number = math.nan
-    if not math.isfinite(number):
-        raise _unfit_error(node, f"takes a number{limits}, not {_shown(value, node)}")
-    if limits and not (takes.minimum or 0.0) <= number <= (takes.maximum or 0.0):
-        raise _unfit_error(node, f"takes a number{limits}, not {_shown(number, node)}")
-    return number
-
-
-def _unfit_error(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
+        with suppress(ValueError):
+            number = math.nan if isinstance(value, bool) else float(value)
+        if math.isfinite(number) and (not bounded or low <= number <= high):
+            return number
+        bounds = f" from {low:g} to {high:g}" if bounded else ""
+        given = number if math.isfinite(number) else value
+        what = f"takes a number{bounds}, not {_shown(given, node)}"
+    elif isinstance(value, bool):
+        what = f"takes a text, not {_shown(value, node)}"
+    else:
+        text = value if isinstance(value, str) else f"{value:.15g}"
+        if not takes.choices or text in takes.choices:
+            return text
+        what = f"does not take {_shown(text, node)}"
+        guidance = f"It takes: {', '.join(map(quote_text, takes.choices[:10]))}."
     name = f" {quote_text(node.title, 60)}" if node.title else ""
     message = f"The {node.role.replace('_', ' ')}{name} {what}."
-    return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
+    raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
 
 def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
@@ -250,64 +181,40 @@ def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
     return quote_text(escape_hidden(value), limit) if isinstance(value, str) else f"{value:g}"
 
 
-_MOST: Final = 10
 _ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
 _DOTS: Final = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 _GAP: Final = re.compile(r"\t| {3,}")
 
 
-def _titles_of(text: str) -> list[str]:
-    """Return the titles of a menu path: the menu, the item, submenus between them.
-
-    Raises:
-        UiError: There are not two to ten titles.
-    """
-    titles = [part.strip() for part in _ARROW.split(text.strip())]
-    if not 2 <= len(titles) <= _MOST or not all(titles):
-        message = f"{quote_text(text)} is not a menu path."
-        guidance = 'Write the menu and the item: "File > Save As…".'
-        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
-    return titles
-
-
-@change_tool
-def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
-    """Choose a menu item: it is looked for, no menu is opened.
-
-    Raises:
-        UiError: There is no menu bar, no such menu or item (the nearest are named), or it is
-            disabled.
-    """
-    app = call.app
-    item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
-    element = with_row(session.bridge, app, item, seconds=call.seconds)
-    if call.bound and (why := describe_differences(call.bound[0], element)):
-        raise stale_error(session, app, element.path, call.bound[0], why)
-    action = "press" if "press" in element.node.actions else "pick"
-    with error_context(app, element.path):
-        check_action(element.node, action, "press")
-    return ElementChange(
-        element,
-        f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
-        lambda now, seconds: press_element(session, app, element.now(now), action, seconds),
-        action=action,
-        words=tuple(named),
-        more={"action": action, "element_path": element.path},
-    )
-
-
 @acting_tool(
-    plan=plan_click_menu,
     words="bar choose command item menu open pick select submenu",
     example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
-    timeout=5.0,
+    named=True,
 )
-def click_menu(*, app: AppName, menu_path: str, timeout: Seconds | None = None) -> None:
+def click_menu(call: UiCall, menu_path: str) -> ElementChange:
     """Choose an item in an app's menu bar by the titles: File > Save As…
 
     Args:
         menu_path: Menu and item: File > Save As…
     """
+    app, session = call.app, call.session
+    # It is looked for, no menu is opened.
+    item, named = _find_menu_item(session, app, menu_path, call.seconds)
+    element = with_row(session.bridge, app, item, seconds=call.seconds)
+    if call.bound and (why := describe_differences(call.bound[0], element)):
+        raise stale_error(session, app, element.path, call.bound[0], why)
+    target = Target(session, app, element, call.seconds)
+    action = target.own_action("press") or "pick"
+    with error_context(app, element.path):
+        check_action(element.node, action, "press")
+    return ElementChange(
+        target,
+        f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
+        lambda now: now.press(action),
+        action=action,
+        words=tuple(named),
+        more={"action": action, "element_path": element.path},
+    )
 
 
 def _find_menu_item(
@@ -316,23 +223,24 @@ def _find_menu_item(
     """Return the menu item that a menu path names, and the titles on the way as the app has them.
 
     Raises:
-        UiError: There is no menu bar, no such menu or item; the nearest are named.
+        UiError: It is no menu path, or there is no menu bar, no such menu or item.
     """
-    wanted = _titles_of(text)
+    wanted = [part.strip() for part in _ARROW.split(text.strip())]
+    if not 2 <= len(wanted) <= 10 or not all(wanted):
+        message = f"{quote_text(text)} is not a menu path."
+        guidance = 'Write the menu and the item: "File > Save As…".'
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
     end = time.monotonic() + seconds
     session.check_alive(app)
-    bars = _menu_bars(session, app, seconds)
+    handles = _menu_bars(session, app, seconds)
     reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     named: list[str] = []
-    level = _menu_items(reader, bars, end)
-    item: UiNode | None = None
     for title in wanted:
-        item = _match_item(title, level, named, app)
+        item = _match_item(title, _menu_items(reader, handles, end), named, app)
         named.append(item.title)
-        level = _menu_items(reader, [item.handle], end) if len(named) < len(wanted) else []
-    assert item is not None
+        handles = [item.handle]
     left = max(end - time.monotonic(), 0.2)
-    return path_of(session.bridge, app, item.handle, seconds=left), named
+    return path_of(session.bridge, app, handles[0], seconds=left), named
 
 
 def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
@@ -405,88 +313,71 @@ def _without_dots(title: str) -> str:
     return _comparable_title(title).rstrip("…").rstrip()
 
 
+_CLOSED: Final = ("combo_box", "pop_up_button")
+_LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
 _CHOICE_ROLES: Final = frozenset(
     ("list_item", "menu_item", "cell", "tab", "row", "tree_item", "radio_button", "option")
 )
-
-
-@change_tool
-def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
-    """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
-
-    Raises:
-        UiError: There is no such option; those that are there are named.
-    """
-    element = call.resolve_element(session)
-    return _option_change(session, call.app, element, str(call.arguments["option"]), call.seconds)
+_CHOSEN: Final = 0.5
 
 
 @acting_tool(
-    plan=plan_select_option,
     words="choice choose combo dropdown list option pick pop popup select switch tab up",
     example={"element": "e12", "option": "Green"},
-    timeout=5.0,
 )
-def select_option(
-    *, app: AppName | None = None, element: ElementName, option: str, timeout: Seconds | None = None
-) -> None:
+def select_option(call: UiCall, element: ElementName, option: str) -> ElementChange:
     """Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's
     title.
 
     Args:
         option: Title of the option.
     """
+    return _option_change(find_target(call, element), option)
 
 
-def _option_change(
-    session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
-) -> ElementChange:
-    check_enabled(element.node)
-    options = _list_options(session, app, element, wanted, seconds)
-    at = _match_option(wanted, [node.title for _, node in options])
-    parent, option = options[at]
-    place = [node for above, node in options if above == parent].index(option)
+def _option_change(target: Target, wanted: str) -> ElementChange:
+    check_enabled(target.node)
+    options = _list_options(target, wanted)
+    parent, option = options[_match_option(wanted, [node.title for _, node in options])]
+    beside = [node for above, node in options if above == parent]
+    place, title = beside.index(option), quote_text(option.title, 60)
 
-    def choose_option(_now: UiNode, seconds: float) -> Mapping[str, Any]:
-        bridge = session.bridge
-        same = session.read_node(app, option.handle, Detail.ACTIONS, seconds)
+    def choose_by_keys(now: Target) -> None:
+        # As a person does who has no mouse: from the choice of now to the one that is wanted.
+        shown = now.read(now.node.handle, Detail.VALUE)
+        chosen = (at for at, one in enumerate(beside) if one.title in (shown.title, shown.value))
+        steps = place - next(chosen, 0)
+        keys = ["down" if steps > 0 else "up"] * abs(steps)
+        try:
+            focus = now.take_keyboard()
+        except UiError:
+            # It takes the keyboard only when it is open (Qt).
+            opening = now.own_action("press", "show_menu")
+            if not opening:
+                raise
+            now.perform(opening)
+            focus = Focus(now.bring_window().number)
+            keys.append("return")
+        now.press_strokes([*map(parse_stroke, keys)], focus)
+
+    def choose_option(now: Target) -> Mapping[str, Any]:
+        bridge, seconds = now.bridge, now.seconds
+        same = now.read(option.handle, Detail.ACTIONS)
         if same.title != option.title:
             message = f"The option is now called {quote_text(same.title, 60)}. Nothing was done."
             raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="stale")
         own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
-
-        def choose_by_keys() -> None:
-            # As a person does who has no mouse: from the choice of now to the one that is wanted.
-            titles = [node.title for above, node in options if above == parent]
-            choice = session.read_node(app, element.node.handle, Detail.VALUE, seconds)
-            now = next(
-                (at for at, one in enumerate(titles) if one in (choice.title, choice.value)), 0
-            )
-            keys = ["down" if place > now else "up"] * abs(place - now)
-            try:
-                proof = focus_element(session, app, element, seconds)
-            except UiError:
-                # It takes the keyboard only when it is open (Qt).
-                opening = {"press", "show_menu"} & set(element.node.actions)
-                if not opening:
-                    raise
-                bridge.perform_action(element.node.handle, min(opening), seconds)
-                proof = bring_window(session, app, element.window, seconds)
-                keys.append("return")
-            press_strokes(
-                require_input_devices(session), proof, [parse_stroke(key) for key in keys]
-            )
-
         press = [partial(bridge.perform_action, option.handle, own, seconds)] if own else []
-        holders = dict.fromkeys((element.node.handle, parent))
+        holders = dict.fromkeys((now.node.handle, parent))
         choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
+        by_keys = partial(choose_by_keys, now)
         roads: list[Callable[[], object]]
         if parent != options[0][0]:
             # Below another option: its place is none among those that the element itself has.
             roads = [*press, choose[-1]]
-        elif element.node.role in _CLOSED:
+        elif now.node.role in _CLOSED:
             # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
-            roads = [choose[0], *press, *choose[1:], choose_by_keys]
+            roads = [choose[0], *press, *choose[1:], by_keys]
         elif option.role in ("menu_item", "radio_button"):
             roads = [*press, *choose]
         else:
@@ -494,57 +385,38 @@ def _option_change(
         for road in roads:
             with suppress(UiFault, UiError):
                 road()
-                if _is_chosen(session, app, element, option, seconds):
-                    return {"method": "keys" if road is choose_by_keys else "action"}
-        message = f"{quote_text(option.title, 60)} was not chosen."
+                if wait_until(lambda: _is_chosen(now, option), min(seconds, _CHOSEN)):
+                    return {"method": "keys" if road is by_keys else "action"}
         guidance = "Press the element first, then press the option."
-        raise UiError("EXECUTION_ERROR", message, guidance, reason="failed")
+        raise UiError("EXECUTION_ERROR", f"{title} was not chosen.", guidance, reason="failed")
 
-    return ElementChange(
-        element,
-        f"choose {quote_text(option.title, 60)} in {describe_element(element, app)}",
-        choose_option,
-        words=(option.title,),
-        more={"action": "select", "option": option.title},
-    )
+    line, more = f"choose {title} in {target.name}", {"action": "select", "option": option.title}
+    return ElementChange(target, line, choose_option, words=(option.title,), more=more)
 
 
-def _is_chosen(
-    session: UiSession, app: UiApp, element: ElementFound, option: UiNode, seconds: float
-) -> bool:
+def _is_chosen(target: Target, option: UiNode) -> bool:
     """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
-    role, both = element.node.role, [element.node.handle, option.handle]
-
-    def is_chosen_now() -> bool:
-        holder, chosen = session.read_nodes(app, both, Detail.VALUE, seconds)
-        if not isinstance(holder, UiNode) or role not in (*_CLOSED, *_LISTS):
-            return True
-        if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
-            return True
-        marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
-        return bool(marked) and role not in _CLOSED
-
-    return wait_until(is_chosen_now, min(seconds, _CHOSEN))
+    role, both = target.node.role, [target.node.handle, option.handle]
+    holder, chosen = target.session.read_nodes(target.app, both, Detail.VALUE, target.seconds)
+    if not isinstance(holder, UiNode) or role not in (*_CLOSED, *_LISTS):
+        return True
+    if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
+        return True
+    marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
+    return bool(marked) and role not in _CLOSED
 
 
-_CHOSEN: Final = 0.5
-_CLOSED: Final = ("combo_box", "pop_up_button")
-_LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
-
-
-def _list_options(
-    session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
-) -> list[tuple[Any, UiNode]]:
+def _list_options(target: Target, wanted: str) -> list[tuple[Handle, UiNode]]:
     """Return the options below an element, each with what it is a child of.
 
     What lies below options (a submenu, a branch of a tree) is looked at where none of them is it.
     """
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    rows: list[tuple[Any, UiNode]] = []
-    level = [(element.node.handle, child) for child in element.node.children[:1_000]]
+    reader = target.bridge.open_reader(target.app, whole=False, timeout=target.seconds)
+    rows: list[tuple[Handle, UiNode]] = []
+    level = [(target.node.handle, child) for child in target.node.children[:1_000]]
     for _ in range(4):
-        below: list[tuple[Any, Any]] = []
-        read = reader.read([child for _, child in level], Detail.CHILDREN, seconds)
+        below: list[tuple[Handle, Handle]] = []
+        read = reader.read([child for _, child in level], Detail.CHILDREN, target.seconds)
         for (parent, _), node in zip(level, read, strict=True):
             if not isinstance(node, UiNode):
                 continue
@@ -573,26 +445,6 @@ def _match_option(wanted: str, titles: Sequence[str]) -> int:
     )
 
 
-@change_tool
-def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
-    """Set the values of many elements, asked about once; of a pop-up its option is chosen.
-
-    Raises:
-        UiError: One of them is not there or takes no such value; nothing is set then.
-    """
-    fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
-    changes: list[ElementChange] = []
-    for at, row in enumerate(fields):
-        element, value = call.resolve_element(session, str(row["element"]), at), row["value"]
-        try:
-            changes.append(value_change(session, call.app, element, value, call.seconds))
-        except UiError as error:
-            if error.reason != "not_settable" or element.node.role not in _CLOSED:
-                raise
-            changes.append(_option_change(session, call.app, element, str(value), call.seconds))
-    return changes
-
-
 class FieldValue(TypedDict):
     """An element and the value that it gets."""
 
@@ -618,21 +470,27 @@ class FormDone(TypedDict):
 
 
 @acting_tool(
-    plan=plan_fill_form,
     answer=FormDone,
     words="address enter fields fill form login name register set several values",
     example={"fields": [{"element": "e12", "value": "Ada"}, {"element": "e15", "value": True}]},
     timeout=20.0,
 )
 def fill_form(
-    *,
-    app: AppName | None = None,
-    fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)],
-    timeout: Seconds | None = None,
-) -> None:
+    call: UiCall, fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)]
+) -> list[ElementChange]:
     """Set the values of many elements of one app with one approval. Stops at the first element
     that does not take its value.
 
     Args:
         fields: Elements and their values, in order.
     """
+    changes: list[ElementChange] = []
+    for at, row in enumerate(fields):
+        target, value = find_target(call, row["element"], at), row["value"]
+        try:
+            changes.append(_value_change(target, value))
+        except UiError as error:
+            if error.reason != "not_settable" or target.node.role not in _CLOSED:
+                raise
+            changes.append(_option_change(target, str(value)))
+    return changes

@@ -159,22 +159,27 @@ def read_row(way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[
 
 
 def is_same_row(before: Row | None, now: Row | None) -> bool:
-    """Say whether two readings are of one row: by all texts, or by its name and its neighbours."""
-    if before is None or now is None or before.texts == now.texts:
+    """Say whether two readings are of one row: by all texts, or by its name and its neighbours.
+
+    Where a neighbour has the same name, the neighbours have to be the same too: in a long list the
+    element may have become that of the other row.
+    """
+    if before is None or now is None:
         return True
     names = before.texts[:1]
-    return (
-        bool(names)
-        and names == now.texts[:1]
-        and before.beside == now.beside
-        and (names[0] not in now.beside)
+    if names and (names[0] in before.beside or names[0] in now.beside):
+        return before == now
+    return before.texts == now.texts or (
+        bool(names) and names == now.texts[:1] and before.beside == now.beside
     )
 
 
 def _handles_beside(node: UiNode, above: UiNode) -> tuple[Handle, ...]:
-    if node.handle not in above.children:
+    # Lists may have thousands: it is looked for once.
+    try:
+        at = above.children.index(node.handle)
+    except ValueError:
         return ()
-    at = above.children.index(node.handle)
     return (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
 
 

@@ -38,6 +38,8 @@ class UiError(ToolError):
         more: Further facts.
     """
 
+    toolset = "accessibility"
+
     def __init__(
         self,
         type: ErrorType,
@@ -60,9 +62,7 @@ class UiError(ToolError):
         facts = super().facts()
         extra = {
             "reason": self.reason,
-            "operation": self.command,
             "element_path": self.element_path,
-            "guidance": self.suggestion,
             **self.more,
         }
         return facts | {key: value for key, value in extra.items() if value not in ("", None)}

@@ -88,7 +88,7 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
     in_dialog = is_dialog(window)
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
-    texts = (node.title, node.description, node.identifier, *facts.words)
+    texts = (node.title, node.label, node.description, node.identifier, *facts.words)
     danger = next(filter(None, map(danger_word, texts)), None)
     if (
         danger is None
@@ -157,29 +157,33 @@ def _tells_of(label: str, text: str) -> bool:
     return bool(label) and bool(secret_spans(f"{label.rstrip(' :')}: {text}"))
 
 
-def needs_neighbours(node: UiNode, *, valued: bool) -> bool:
-    """Say whether what stands beside an element may tell that it is a secret.
+def needs_neighbours(node: UiNode, *, valued: bool, labelled: bool = False) -> bool:
+    """Say whether what stands beside an element may tell that it is a secret, or label it.
 
     Args:
         valued: Whether its value was read.
+        labelled: Whether its label is wanted.
     """
     if node.role == "static_text":
         return _CODE.fullmatch(node.title) is not None
     return (
-        valued
+        (labelled or (valued and not holds_secret(node)))
         and takes_typing(node.role, node.states)
-        and not (node.title or node.label or holds_secret(node))
+        and not (node.title or node.label)
     )
 
 
-def text_beside(frame: Frame | None, texts: Sequence[tuple[str, Frame | None]]) -> str:
+def text_beside(
+    frame: Frame | None, texts: Sequence[tuple[str, Frame | None]], *, sure: bool = False
+) -> str:
     """Return the text that labels a place: the nearest to the left or above; else the first.
 
     Args:
         texts: What stands before it among its siblings first, then what stands after it.
+        sure: Only one to the left, or one above that ends with a colon.
     """
     if frame is None or not (frame.width > 0 < frame.height):
-        return texts[0][0] if texts else ""
+        return texts[0][0] if texts and not sure else ""
     near: list[tuple[float, str]] = []
     for text, place in texts:
         if place is None or not (place.width > 0 < place.height):
@@ -188,7 +192,12 @@ def text_beside(frame: Frame | None, texts: Sequence[tuple[str, Frame | None]]) 
         above = frame.y - place.y - place.height
         if left > -_OVERLAP and above < 0 and place.y < frame.y + frame.height:
             near.append((left, text))
-        elif above > -_OVERLAP and left < 0 and place.x < frame.x + frame.width:
+        elif (
+            above > -_OVERLAP
+            and left < 0
+            and place.x < frame.x + frame.width
+            and (not sure or text.endswith((":", "\uff1a")))
+        ):
             near.append((above, text))
     return min(near, default=(0.0, ""))[1]
 

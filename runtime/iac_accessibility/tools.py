@@ -26,7 +26,6 @@ INTERFACES: Final = Toolset(
         "press_keys",
         "type_text",
         "click",
-        "context_menu",
         "scroll",
         "select_option",
         "drag",

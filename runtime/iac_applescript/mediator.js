@@ -79,7 +79,7 @@
     if (knows(whole, value)) refuse("handing on all properties of an object");
     return knows(raws, value) ? fetch(raws, value).real() : each(value, bare);
   };
-  const filters = table(["whose", "where", "call", "apply", "bind"]);
+  const filters = table(["whose", "where"]);
   const filtered = (test) => {
     if (typeof test !== "object" || test === null || getPrototypeOf(test) === day) return;
     if (!isArray(test) && getPrototypeOf(test) !== plain) refuse("a filter that is no plain record");
@@ -185,7 +185,7 @@
   const sends = (of, verb, given) => {
     const approved = may.acts[of.app] || [];
     let known = may.open;
-    for (let at = 0; at < approved.length; at += 1) known = known || approved[at] === of.name;
+    for (let at = 0; at < approved.length; at += 1) known = known || approved[at] === verb;
     hold(known, verb + " in " + (of.app || "this app"));
     for (let at = 0; at < given.length; at += 1) held(given[at], "", verb);
     const count = (counts[of.app + "\0" + verb] || 0) + 1;
@@ -263,6 +263,15 @@
     const row = queued(of, target, target.text + member(key) + " = " + literal(given), run, { key, given: cut(member(key), 1) + " = " + literal(given) });
     return true;
   };
+  // Says whether a change is kept for later; else it is sent now.
+  const places = (of, key, given) => {
+    hold(may.open || key in sets, "setting " + key);
+    if (key === "includeStandardAdditions" || begins(key, "strict")) return false;
+    if (may.mode) return puts(of, key, given);
+    held(given, key, key);
+    sends(of, "setting " + key, []);
+    return false;
+  };
   const finish = () => {
     if (!may.mode) return;
     if (ended) refuse(ended);
@@ -300,6 +309,13 @@
     const real = made && name !== "" ? () => read(holder.real(), name) : () => value;
     return wrapped({ value, real, name, holder, app: holder.app, text, made, odd: odd || holder.odd });
   };
+  // What a function of every function does is judged as the call that it comes to.
+  const passes = {
+    __proto__: null,
+    call: (to) => (self, ...given) => apply(to, self, given),
+    apply: (to) => (self, given) => apply(to, self, given || []),
+    bind: (to) => (self, ...first) => (...more) => apply(to, self, [...first, ...more]),
+  };
   const wrapped = (of) => {
     const { name, value, later } = of;
     const called = () => hold(may.open || name === "" || +name >= 0 || name in names, name);
@@ -315,20 +331,17 @@
       get: (_, key) => {
         if (typeof key === "symbol") return lead(0) || symbol(of, key);
         if (key in secrets) refuse("reading the secret " + key);
+        if (key in passes) return passes[key](proxy);
         return child(key);
       },
-      set: (_, key, given) => {
-        hold(may.open || key in sets, "setting " + String(key));
-        const mode = key === "includeStandardAdditions" || begins(key, "strict");
-        if (may.mode && !mode) return puts(of, key, given);
-        if (!mode) {
-          held(given, key, key);
-          sends({ app: of.app, name: key }, "setting " + key, []);
-        }
-        return write(value, key, bare(given));
-      },
+      set: (_, key, given) => places(of, String(key), given) || write(value, key, bare(given)),
       apply: (_, self, given) => {
         called();
+        const owner = name === "set" && of.holder ? of.holder : undefined;
+        if (owner && owner.holder) {
+          if (owner.name === "" || given.length !== 1) refuse("setting " + owner.text);
+          return places(owner.holder, owner.name, given[0]) ? undefined : wrap(apply(value, owner.value, each(given, bare)), "", of, of.text);
+        }
         const answers = of.holder ? writes(of) : undefined;
         if (answers !== undefined && may.mode) return calls(of, given, answers);
         if (answers !== undefined) sends(of, name, given);

@@ -7,7 +7,8 @@ when somebody has put values in their places.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import log
@@ -15,16 +16,18 @@ from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import scan_script
 from iac_applescript.analysis.findings import Language, text_at
+from iac_applescript.analysis.javascript_tree import node_spans
 from iac_base.script_tokens import Scan, ScriptToken
-from iac_base.secrets import REDACTED, remove_spans, secret_spans
+from iac_base.secrets import remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
 from iac_runtime.search.intent import RequestIntent, read_intent
-from iac_runtime.search.lexicon import known_words
+from iac_runtime.search.lexicon import known_words, load_lexicon
 from iac_runtime.search.query import read_request
 from iac_runtime.tool import Level
 
 _SLOT: Final = re.compile(r"‹(text|number)›")
+_SLOTS: Final = re.compile(r"‹text›(?:[\s,+-]*‹text›)+")
 _MARK: Final = re.compile(r'"‹(text|number)›"')
 _LITERAL: Final = re.compile(
     r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?""", re.DOTALL
@@ -33,23 +36,37 @@ _PERSONAL: Final = (
     re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+"),
     re.compile(r"/Users/[^/\s\"':]+|(?<=:)Users:[^:\"]+"),
     re.compile(r"(?<![\w.])\+?\d[\d ()/-]{7,}\d(?![\w.])"),
-    re.compile(r'"(?:[^"\\]|\\.){81,}"', re.DOTALL),
 )
-"""Addresses, homes, telephone numbers, long texts."""
+"""Addresses, homes, telephone numbers."""
 
-_KEPT: Final = frozenset(("application", "app", "id", "framework", "["))
-"""What stands before a text that says what is meant, not with what: an app, a member."""
+_LONG: Final = 80
+_LONG_TEXT: Final = re.compile(rf'"(?:[^"\\]|\\.){{{_LONG + 1},}}"', re.DOTALL)
+"""A text that is none of a name or a word, but what somebody wrote."""
+
+_APP_NAMES: Final = frozenset(("application", "app", "framework"))
+"""What stands before a text that says what is meant, not with what."""
+
+_ON_SCREEN: Final = (*"button buttons item items menu menus process processes".split(),)
+"""How a word ends before a text that everybody has on screen, if its words are the tools'."""
+
+_QUOTES: Final = "\"'`/"
+_WORD: Final = re.compile(r"[^\W_]+")
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“]*“|«[^»]*»|‘[^’]*’")
+_UNREAD: Final = re.compile(r"[\"'`#\d]|--|/[/*]|\(\*")
+"""What a script that cannot be read may hold a text, a number or a comment by."""
 
 
 class RedactedScript(NamedTuple):
     """A script to keep, and what is the same of all that differ in their values alone.
 
-    `script` is empty where what is private is not in literals: that is not kept.
+    `script` is empty where what is private is not in literals: that is not kept. `values` are the
+    words of the literals that may tell of somebody.
     """
 
     script: str
     shape: str
-    texts: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
 
 
 def private_spans(text: str) -> list[tuple[int, int]]:
@@ -60,42 +77,59 @@ def private_spans(text: str) -> list[tuple[int, int]]:
 
 def without_private(text: str) -> str:
     """Return a text without secrets, addresses, telephone numbers, homes and long texts."""
-    return remove_spans(text, private_spans(text))
+    long = (row.span() for row in _LONG_TEXT.finditer(text))
+    return remove_spans(text, sorted((*private_spans(text), *long)))
 
 
 def redact_script(script: str, language: Language, level: Level) -> RedactedScript:
-    """Return a script as it is kept; the values of a DANGEROUS one belong to what it is."""
+    """Return a script as it is kept, without comments; a DANGEROUS one is told by its values."""
     marked = _SLOT.sub(r'"\g<0>"', script)
     scan = scan_script(marked, language)
+    if scan.faults:
+        kept = "" if private_spans(marked) or _UNREAD.search(marked) else marked
+        return RedactedScript(kept, without_private(marked))
+    comments = _comment_edits(marked, scan, language)
     spans = private_spans(marked)
-    literals = [] if scan.faults else _literal_spans(marked, scan)
-    slots = {
+    literals = _literal_spans(marked, scan, language)
+    private = {
         at
         for at, (start, end) in enumerate(literals)
-        if _MARK.fullmatch(marked[start:end]) or any(a < end and b > start for a, b in spans)
+        if end - start > _LONG + 2
+        or _MARK.fullmatch(marked[start:end])
+        or any(a < end and b > start for a, b in spans)
     }
-    outside = [
-        (a, b) for a, b in spans if not any(a >= start and b <= end for start, end in literals)
-    ]
+    held = [*literals, *(row[:2] for row in comments)]
+    outside = [row for row in spans if not any(a <= row[0] and row[1] <= b for a, b in held)]
     code = [(token.start, token.start + len(token.text)) for token in scan.tokens]
-    told = (a < end and b > start for a, b in outside for start, end in code)
-    if outside and (scan.faults or any(told)):
-        return RedactedScript("", without_private(marked), ())
+    if any(a < end and b > start for a, b in outside for start, end in code):
+        return RedactedScript("", without_private(marked))
     texts = tuple(_literal_text(marked[start:end]) for start, end in literals)
-    free = {at for at, (start, _) in enumerate(literals) if _is_variable_literal(scan, start)}
-    free = set() if level == "DANGEROUS" else free
-    shape = _put_placeholders(marked, literals, slots | free, ())
+    free, personal = set[int](), set[int]()
+    for at, (start, _) in enumerate(literals):
+        near, far = _words_before(scan, start)
+        is_app = near in _APP_NAMES or (near == "id" and far in _APP_NAMES)
+        if level != "DANGEROUS" and near not in (*_APP_NAMES, "id"):
+            free.add(at)
+        by_capital = not (far if near == "byname" else near).endswith(_ON_SCREEN)
+        told = len(texts[at]) < 4 and marked[start] not in _QUOTES
+        if not (is_app or told) and _value_words(texts[at], by_capital=by_capital):
+            personal.add(at)
+            # One name for another makes no other deed.
+            if all(word[0].isupper() for word in _WORD.findall(texts[at])):
+                free.add(at)
+    shape = _put_placeholders(marked, literals, private | free, comments)
     lines = (line.strip() for line in _SLOT.sub("‹›", shape).splitlines())
-    return RedactedScript(
-        _put_placeholders(marked, literals, slots, outside), "\n".join(filter(None, lines)), texts
-    )
+    kept = _put_placeholders(marked, literals, private | personal, comments).strip()
+    values = frozenset[str]().union(*(_value_words(texts[at]) for at in private | personal))
+    return RedactedScript(kept, "\n".join(filter(None, lines)), texts, values)
 
 
 def widen_placeholders(before: str, now: str, language: Language) -> str:
     """Return a kept script with a slot wherever another success of its shape had another value."""
     old, new = (_SLOT.sub(r'"\g<0>"', text) for text in (before, now))
-    scan = scan_script(old, language)
-    ours, theirs = _literal_spans(old, scan), _literal_spans(new, scan_script(new, language))
+    ours, theirs = (
+        _literal_spans(text, scan_script(text, language), language) for text in (old, new)
+    )
     if len(ours) != len(theirs):
         return before
     differ = {
@@ -122,37 +156,95 @@ def without_placeholders(script: str) -> str:
     return _SLOT.sub(" ", script)
 
 
-def _literal_spans(script: str, scan: Scan) -> list[tuple[int, int]]:
+def _literal_spans(script: str, scan: Scan, language: Language) -> list[tuple[int, int]]:
     starts = (token.start for token in scan.tokens if token.kind in ("string", "number"))
     matches = (_LITERAL.match(script, start) for start in starts)
-    return [row.span() for row in matches if row]
+    spans = [row.span() for row in matches if row]
+    if language == "applescript":
+        return spans
+    whole = node_spans(script, "template_string", "regex")
+    return sorted((*whole, *(row for row in spans if not any(a < row[0] < b for a, b in whole))))
 
 
-def _is_variable_literal(scan: Scan, start: int) -> bool:
-    """Say whether a literal says with what something is done: no app, no member."""
+def _comment_edits(script: str, scan: Scan, language: Language) -> list[tuple[int, int, str]]:
+    """Return where comments stand, and what is left of each: what ends or continues a line."""
+    spans: Sequence[tuple[int, int]] = scan.comments
+    if language == "javascript":
+        spans = node_spans(script, "comment", "html_comment", "hash_bang_line")
+    edits = []
+    for start, end in spans:
+        first = len(script[:start].rstrip(" \t"))
+        after = script[end : end + 1]
+        ends_line = after in ("", "\n", "\r")
+        alone = ends_line and script[first - 1 : first] in ("", "\n", "\r")
+        left = "" if ends_line or after.isspace() else " "
+        if script[start] == "¬":
+            left = " ¬\n"
+        elif language == "javascript" and "\n" in script[start:end] and not alone:
+            left = "\n"
+        edits.append((first, end + alone, left))
+    return edits
+
+
+def _words_before(scan: Scan, start: int) -> tuple[str, str]:
+    """Return the last two words or signs before a place, the nearest first."""
     tokens: Sequence[ScriptToken] = scan.tokens
-    at = next(at for at, token in enumerate(tokens) if token.start == start)
-    before = text_at(tokens, at - 1).casefold()
-    named = before == "(" and text_at(tokens, at - 2) == "Application"
-    return not (named or before in _KEPT)
+    at = bisect_left(tokens, start, key=lambda token: token.start)
+    return text_at(tokens, at - 1).casefold(), text_at(tokens, at - 2).casefold()
+
+
+def _value_words(text: str, *, by_capital: bool = True) -> set[str]:
+    """Return the words of a text that no tool knows, or that begin as a name does."""
+    return {
+        word.casefold()
+        for word in _WORD.findall(text)
+        if (by_capital and word[0].isupper() and len(word) > 1) or not _is_known(word)
+    }
+
+
+def _is_known(word: str) -> bool:
+    """Say whether the tools know a word; a single letter tells nothing."""
+    letter = len(word) == 1 and word.isascii() and word.isalpha()
+    return letter or {*map(stem_word, split_words(word))} <= _plain_stems()
+
+
+@lru_cache(maxsize=1)
+def _plain_stems() -> frozenset[str]:
+    apps = " ".join(app for area in load_lexicon().areas.values() for app in area.apps)
+    return known_words().union(map(stem_word, split_words(apps)))
+
+
+def hide_values(text: str, values: Collection[str], *, by_capital: bool = True) -> str:
+    """Return a text with a slot for each word that is probably a value.
+
+    Two of three tell it: it is among `values`, no tool knows it, it has a capital in a sentence.
+    """
+
+    def hide_word(match: re.Match[str]) -> str:
+        word = match[0]
+        named = by_capital and word[0].isupper() and match.start() > 0
+        told = (word.casefold() in values, not _is_known(word), named)
+        return "‹text›" if sum(told) > 1 else word
+
+    return _SLOTS.sub("‹text›", _WORD.sub(hide_word, text))
 
 
 def _literal_text(literal: str) -> str:
-    return literal[1:-1] if literal[0] in "\"'" else literal
+    return literal[1:-1] if literal[0] in _QUOTES else literal
 
 
 def _put_placeholders(
     script: str,
     literals: Sequence[tuple[int, int]],
     slots: set[int],
-    gone: Sequence[tuple[int, int]],
+    comments: Sequence[tuple[int, int, str]] = (),
 ) -> str:
-    """Return a script with slots in the place of some literals, and without some comments."""
-    edits = [(a, b, REDACTED) for a, b in gone]
+    """Return a script with slots in the place of some literals, and without comments."""
+    edits = [*comments]
     for at in slots:
         start, end = literals[at]
         mark = _MARK.fullmatch(script[start:end])
-        kind = mark[1] if mark else "text" if script[start] in "\"'" else "number"
+        kind = mark[1] if mark else "text" if script[start] in _QUOTES else "number"
         edits.append((start, end, f"‹{kind}›"))
     parts, done = list[str](), 0
     for start, end, text in sorted(edits):
@@ -274,14 +366,19 @@ def pattern_digest(intent: str, language: str, shape: str, texts: Sequence[str] 
     Words of the intent that are values of the script vary with them, and do not count.
     """
     values = {stem_word(word) for text in texts for word in split_words(text)}
-    stems = " ".join(sorted({stem_word(word) for word in split_words(intent)} - values))
+    stems = " ".join(sorted(_intent_stems(intent) - values))
     return hashlib.sha256(f"{stems}\0{language}\0{shape}".encode()).hexdigest()[:32]
+
+
+def _intent_stems(intent: str) -> frozenset[str]:
+    return frozenset(map(stem_word, split_words(without_placeholders(intent))))
 
 
 def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     """Return the words of what was wanted and of what is done, as stems."""
     intent_stems = [
-        stem_word(word) for word in (*split_words(intent), *split_words(app.rpartition(".")[2]))
+        stem_word(word)
+        for word in split_words(f"{without_placeholders(intent)} {app.rpartition('.')[2]}")
     ]
     script = re.sub(r'"(?:[^"\\]|\\.)*"', " ", without_placeholders(script))
     done = [stem_word(word) for word in split_words(script)]
@@ -289,18 +386,24 @@ def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     return " ".join(intent_stems), " ".join(list(kept)[:80])
 
 
-def normalize_pattern(pattern: ScriptPattern) -> ScriptPattern:
-    """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
-    intent, script = clean_for_storage(pattern.intent, MAX_INTENT), clean_text(pattern.script)
+def normalize_pattern(pattern: ScriptPattern, arguments: Sequence[str] = ()) -> ScriptPattern:
+    """Return a pattern as it is stored: each text cleaned and cut, without what is personal.
+
+    `arguments` are what the script was given: what they say is taken out of the other texts.
+    """
+    script = clean_text(pattern.script)
     language: Language = "javascript" if pattern.language == "javascript" else "applescript"
     redacted = redact_script(script, language, pattern.level)
+    values = redacted.values.union(*map(_value_words, arguments))
+    intent = hide_values(clean_for_storage(pattern.intent, MAX_INTENT), values)
+    error = _QUOTED.sub("‹text›", clean_text(pattern.error))
     return pattern._replace(
         digest=pattern_digest(intent, pattern.language, redacted.shape, redacted.texts),
         intent=intent,
         app=clean_text(pattern.app, 100),
         script=redacted.script if len(redacted.script) <= MAX_STORED else "",
         kind=clean_text(pattern.kind, 40),
-        error=clean_for_storage(pattern.error, MAX_ERROR),
+        error=clean_for_storage(hide_values(error, values, by_capital=False), MAX_ERROR),
         milliseconds=round(float(pattern.milliseconds), 1),
         successes=min(pattern.successes, 1_000_000),
         failures=min(pattern.failures, 1_000_000),
@@ -441,7 +544,9 @@ def rank_patterns(
             score += wanted.agreement(read_intent(pattern.intent.casefold()))
         if app and app.casefold() == pattern.app.casefold():
             score += _APP * max(share, 0.2)
-        if same and same == frozenset(map(stem_word, split_words(pattern.intent))):
+        told = _intent_stems(pattern.intent)
+        beside = same - told
+        if same >= told and not beside & _plain_stems() and (not beside or "‹" in pattern.intent):
             score = max(score, 1.0 + _RATE * (pattern.success_rate - 0.5))
         why = f"worked {pattern.successes} of {pattern.successes + pattern.failures} times"
         if matched:

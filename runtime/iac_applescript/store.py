@@ -6,6 +6,7 @@ A pattern is advice. It never changes a level, a permission or a description.
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -23,6 +24,7 @@ from iac_applescript.patterns import (
     rank_patterns,
     widen_placeholders,
 )
+from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
 from iac_base.words import split_words, stem_word
@@ -64,6 +66,29 @@ _INDEX: Final = (
     "CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)",
 )
 
+
+def _clean_patterns(base: sqlite3.Connection) -> None:
+    """Keep what an older version kept as it is kept now; of two that became one, the latest."""
+    kept = []
+    for row in base.execute(f"SELECT {_COLUMNS} FROM patterns ORDER BY last DESC"):  # noqa: S608
+        # JavaScript that cannot be read here cannot be cleaned.
+        with suppress(SetupError):
+            kept.append(normalize_pattern(ScriptPattern(*row)))
+    base.execute("PRAGMA secure_delete = ON")
+    for statement in ("DELETE FROM patterns", "DROP TABLE counts", "DROP TABLE words", *_INDEX):
+        base.execute(statement)
+    marks = ", ".join("?" * len(ScriptPattern._fields))
+    for pattern in {row.digest: row for row in reversed(kept)}.values():
+        base.execute(f"INSERT INTO patterns ({_COLUMNS}) VALUES ({marks})", pattern)  # noqa: S608
+        _index_pattern(base, pattern.id, pattern)
+
+
+def _index_pattern(base: sqlite3.Connection, id: int, row: ScriptPattern) -> tuple[str, str]:
+    words = indexed_words(row.intent, row.app, row.script)
+    base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
+    return words
+
+
 _SCHEMA: Final = DatabaseSchema(
     migrations=(
         (
@@ -96,6 +121,7 @@ _SCHEMA: Final = DatabaseSchema(
                 OR script LIKE '%Users/me%' OR script LIKE '%Users:me%'""",
             "DELETE FROM words WHERE rowid NOT IN (SELECT id FROM patterns)",
         ),
+        _clean_patterns,
     ),
     # What was learned is advice: the last of it may be lost with the machine.
     durable=False,
@@ -159,7 +185,7 @@ class PatternStore:
                 for statement in _INDEX:
                     base.execute(statement)
                 for row in self._select_patterns(base, "", ()):
-                    self._index_pattern(base, row.id, row)
+                    _index_pattern(base, row.id, row)
         except StateFileError as error:
             if error.why != DAMAGED:
                 raise
@@ -182,11 +208,13 @@ class PatternStore:
         outcome: RunOutcome,
         level: Level = "MODIFY",
         effects: Iterable[Effect] = (),
+        arguments: Sequence[Any] = (),
     ) -> int | None:
         """Count a run of a script for an intent; return the pattern's id.
 
         Runs that differ in their values alone are one pattern, and what varied between those that
-        worked is a slot; of a DANGEROUS script every value counts.
+        worked is a slot; of a DANGEROUS script every value counts but names and addresses. What the
+        script was given, its `arguments`, is in no text of the pattern.
 
         None where learning is off, or where nothing tells what the script was for.
         """
@@ -198,7 +226,7 @@ class PatternStore:
             dict.fromkeys(" ".join(filter(None, row.audit_row()[:2])) for row in effects)
         )
         told = (intent, app, language, script, *outcome[1:], *runs, now, now, level, did)
-        row = normalize_pattern(ScriptPattern(0, "", *told))
+        row = normalize_pattern(ScriptPattern(0, "", *told), [*map(str, arguments)])
         with self._database.begin_transaction() as base:
             return self._add_pattern(base, row)
 
@@ -314,20 +342,13 @@ class PatternStore:
         marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))
         names = ", ".join(ScriptPattern._fields[1:])
         id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
-        words = self._index_pattern(base, int(id or 0), row)
+        words = _index_pattern(base, int(id or 0), row)
         for word in {*words[0].split(), *words[1].split()}:
             self._counts[word] = self._counts.get(word, 0) + 1
         self._counted += 1
         if bound:
             self._keep_bound(base)
         return int(id or 0)
-
-    def _index_pattern(
-        self, base: sqlite3.Connection, id: int, row: ScriptPattern
-    ) -> tuple[str, str]:
-        words = indexed_words(row.intent, row.app, row.script)
-        base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
-        return words
 
     def _keep_bound(self, base: sqlite3.Connection) -> None:
         count = base.execute("SELECT count(*) FROM patterns").fetchone()[0]

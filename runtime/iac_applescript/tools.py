@@ -397,7 +397,8 @@ def _remember_run(
 ) -> None:
     try:
         if intent:
-            store.remember_run(intent, app, given.language, given.script, *came)
+            run = (intent, app, given.language, given.script, *came, given.arguments)
+            store.remember_run(*run)
     except Exception:
         # What was done stays done, though it could not be written down.
         log = logging.getLogger(f"{LOGGER}.state")

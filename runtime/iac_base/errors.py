@@ -77,10 +77,13 @@ class ToolError(IacError):
         number: The Apple event error number, if there is one.
         original: The text that the app or osascript gave, untranslated.
         outcome: Of a write, what was seen of what it did, as one JSON object.
+        toolset: The package of the tool that was called (`Tool.toolset`). Those of interfaces have
+            tool and suggestion under `operation` and `guidance` too.
         around: What was read around it (`execution.answers.Reads`).
     """
 
     outcome: Mapping[str, Any] | None = None
+    toolset: str = ""
     around: Any = None
 
     def __init__(
@@ -129,6 +132,9 @@ class ToolError(IacError):
         """Return the error as one JSON object; what is not known is left out."""
         facts = {name: getattr(self, name) for name in _FACTS}
         facts["next"] = self.next and {"tool": self.next.tool, "arguments": {**self.next.arguments}}
+        if self.toolset == "accessibility":
+            facts["operation"] = self.command
+            facts["guidance"] = self.suggestion or "Correct the call by the schema of the tool."
         known = {name: value for name, value in facts.items() if value not in ("", None)}
         return {**known, "outcome": dict(self.outcome)} if self.outcome else known
 

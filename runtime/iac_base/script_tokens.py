@@ -43,10 +43,11 @@ class ScanFault(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """The tokens of a script, comments left out."""
+    """The tokens of a script, and where its comments stand (those of an AppleScript)."""
 
     tokens: tuple[ScriptToken, ...]
     faults: tuple[ScanFault, ...]
+    comments: tuple[tuple[int, int], ...] = ()
 
 
 _UNUSUAL: Final = re.compile(r"[^\t\r\n -~]")
@@ -87,6 +88,7 @@ def scan_applescript(script: str) -> Scan:
     if len(script) > MAX_SCRIPT:
         return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
     tokens: list[ScriptToken] = []
+    comments: list[tuple[int, int]] = []
     faults = hidden_in(script, lead="\ufeff")
     at = 0
     while at < len(script):
@@ -96,9 +98,12 @@ def scan_applescript(script: str) -> Scan:
             folded = text.casefold().replace("’", "'")
             tokens.append(ScriptToken(kind, text, match.start(kind), folded))  # type: ignore[arg-type]
         if at < len(script):
+            start, before = at, len(tokens)
             at = _scan_token(script, at, tokens, faults)
+            if len(tokens) == before and script[start] in "-#(¬":
+                comments.append((start, at))
     tokens.append(ScriptToken("end", "", len(script)))
-    return Scan(tuple(tokens), tuple(faults))
+    return Scan(tuple(tokens), tuple(faults), tuple(comments))
 
 
 def _scan_token(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:

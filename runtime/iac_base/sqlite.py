@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -36,15 +36,15 @@ class DatabaseSchema(NamedTuple):
     """What a file holds.
 
     Attributes:
-        migrations: The statements that lead from each version to the next; their number is the
-            version.
+        migrations: The statements that lead from each version to the next, or a function that
+            does; their number is the version.
         application: What the header says that the file is; 0 for nothing.
         durable: Whether a change is on the disk when its transaction ends; else it can be lost
             with the machine, and is never half there.
         vacuum: Whether pages that become free can be given back bit by bit.
     """
 
-    migrations: tuple[tuple[str, ...], ...]
+    migrations: tuple[tuple[str, ...] | Callable[[sqlite3.Connection], None], ...]
     application: int = 0
     durable: bool = True
     vacuum: bool = False
@@ -146,8 +146,11 @@ def _enable_write_ahead(connection: sqlite3.Connection, wait: float) -> None:
 
 def _run_migrations(connection: sqlite3.Connection, schema: DatabaseSchema, version: int) -> None:
     with transaction(connection):
-        for statements in schema.migrations[version:]:
-            for statement in statements:
+        for migration in schema.migrations[version:]:
+            if callable(migration):
+                migration(connection)
+                continue
+            for statement in migration:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {schema.application}")
         connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")

@@ -15,6 +15,11 @@ def start_server(raw: Mapping[str, object]) -> int:
         from iac_mcp.http.serve import serve_http
 
         return serve_http(raw)
+    from iac_base.errors import SetupError
+    from iac_runtime.serve.listing import HTTP_OPTIONS
     from iac_runtime.serve.stdio import run_server
 
+    for option in HTTP_OPTIONS:
+        if raw.get(option.name):
+            raise SetupError(f"{option.flag} needs --http: iac-mcp serve --http {option.flag} ...")
     return run_server(raw)

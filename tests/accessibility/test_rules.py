@@ -10,6 +10,7 @@ from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.action_tools import coerce_value
 from iac_accessibility.bridge import parse_stroke, stroke_effect
+from iac_accessibility.deliver import is_same_value
 from iac_accessibility.model import (
     AcceptedValue,
     PathError,
@@ -23,7 +24,7 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import ChangeFacts, assess_level
 from iac_accessibility.session import find_app
-from iac_accessibility.toolset import UiToolset, is_same_value
+from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
 from iac_base.errors import ToolError
 from iac_base.interface import danger_word
@@ -203,7 +204,7 @@ def test_apps_are_named_by_name_id_or_process() -> None:
 def test_the_table_of_tools_is_what_clients_take() -> None:
     from jsonschema import Draft202012Validator
 
-    assert len(TOOLS) == 19
+    assert len(TOOLS) == 18
     reading = {"get_ui_tree", "find_element", "get_focused_element", "list_windows"}
     assert {tool.name for tool in TOOLS if tool.ceiling == "SAFE"} == reading | {
         "observe_changes",

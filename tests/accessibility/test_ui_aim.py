@@ -44,13 +44,15 @@ def cover(user: User, place: dict[str, Any]) -> None:
     stack.wait_until(lambda: screen.window_at(*middle).number == above.number, "the cover")
 
 
-@pytest.mark.parametrize("tool", ["click", "context_menu", "scroll"])
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [("click", {"count": 2}), ("click", {"button": "right"}), ("scroll", {"pages": 1})],
+)
 def test_another_window_of_the_same_app_above_the_element_is_not_pressed(
-    layered: User, tool: str
+    layered: User, tool: str, more: dict[str, Any]
 ) -> None:
     press = element(layered, "Press")
     cover(layered, press)
-    more = {"click": {"count": 2}, "context_menu": {}, "scroll": {"pages": 1}}[tool]
     facts = layered.fails(tool, element=press["id"], **more)
     assert facts["reason"] == "not_shown"
     assert "covered by another window" in facts["message"]

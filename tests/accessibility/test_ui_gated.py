@@ -8,6 +8,7 @@ import pytest
 from ui_user import User
 
 from iac_accessibility.toolset import open_toolset
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
@@ -104,6 +105,31 @@ def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) ->
     changing = {tool.name for tool in toolset_tools(("accessibility",)) if tool.ceiling != "SAFE"}
     assert {"perform_action", "set_value", "click_menu"} < changing
     assert isinstance(call("press_keys", keys=["a"]), RefusedCall)
+
+
+def test_errors_of_the_gate_say_operation_and_guidance_as_the_tools_own_do(
+    calls: Callable[..., Calls],
+) -> None:
+    policy = Policy()
+    settings = read_settings(PolicyFlags(read_only=True), {}, policy)
+    call = calls(permissions=Permissions(policy, settings, home="/Users/me"))
+    refused = press(call, "Press")
+    assert isinstance(refused, RefusedCall)
+    told = [refused.facts()]
+    for tool, arguments in (
+        ("get_ui_tree", {"depth": 0}),
+        ("find_element", {"colour": "red"}),
+        ("wait_for", {"title": 5}),
+        ("set_value", {"element": "e1"}),
+        ("perform_action", {"element": "e999999", "action": "press"}),
+    ):
+        with pytest.raises(ToolError) as caught:
+            call(tool, **arguments)
+        told.append(caught.value.facts())
+    for facts in told:
+        assert facts["operation"] == facts["command"]
+        assert facts["guidance"].endswith((".", "…")), facts
+    assert {facts["type"] for facts in told} == {"REFUSED", "INVALID_PARAMETER", "NOT_FOUND"}
 
 
 def test_calls_that_come_too_fast_are_delayed_and_that_is_said(

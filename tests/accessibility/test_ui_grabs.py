@@ -146,7 +146,7 @@ def test_what_cannot_be_read_back_is_typed_and_that_is_said(
 
 def test_a_menu_of_the_app_itself_may_hold_the_keyboard(start: Any) -> None:
     user: User = start("gtk", "--hands")
-    user("context_menu", element=user.path(title="Spot"))
+    user("click", element=user.path(title="Spot"), button="right")
     assert user("wait_for", title="Copied", timeout=5)["met"]
     user("press_keys", keys=["Down", "Return"])
     stack.wait_until(lambda: user.sees("from the menu"), "the choice")

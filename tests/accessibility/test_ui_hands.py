@@ -152,7 +152,7 @@ def test_a_click_at_a_point_is_judged_by_what_lies_there(hands: User) -> None:
 
 
 def test_a_context_menu_is_opened_and_chosen_from(hands: User) -> None:
-    hands("context_menu", element=at(hands, "Spot"))
+    hands("click", element=at(hands, "Spot"), button="right")
     item = hands("wait_for", title="Copied", timeout=5)
     assert item["met"]
     hands("press_keys", keys=["Down", "Return"])
@@ -256,6 +256,26 @@ def test_a_dialog_that_a_click_opens_can_be_worked_in(
     stack.wait_until(lambda: hands.sees("Wait?"), "the dialog")
     hands("click", element=at(hands, "OK"))
     says(hands, "confirmed")
+
+
+@pytest.mark.parametrize(("title", "reads"), [("Choose file…", False), ("Pick", True)])
+def test_a_dialog_of_another_program_is_named_and_the_next_act_reaches_it(
+    start: Any, title: str, reads: bool
+) -> None:
+    user: User = start("gtk", "--picker")
+    button = at(user, title)
+    if reads:
+        # What has read the tree sees that nothing happened in the app itself.
+        user("get_ui_tree")
+    answer = user("click", element=button)
+    picker = answer["dialog_app"]
+    assert (answer["success"], answer["dialog"]) == (True, "Picker")
+    assert picker != user.app.pid
+    assert f"give app {picker}" in answer["notes"][-1]
+    user("click", app=picker, element=user.path(app=picker, title="Press"))
+    stack.wait_until(
+        lambda: user("find_element", app=picker, title="count 1")["result_count"], "the press"
+    )
 
 
 def test_keys_close_a_dialog_that_a_click_opened(hands: User) -> None:

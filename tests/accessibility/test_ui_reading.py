@@ -94,7 +94,7 @@ def test_a_second_window_is_listed_and_has_paths_of_its_own(gtk: User) -> None:
 
 
 def test_arguments_out_of_bounds_are_told(gtk: User) -> None:
-    assert "minimum" in gtk.fails("get_ui_tree", depth=0)["message"]
+    assert "depth must be 1 or more" in gtk.fails("get_ui_tree", depth=0)["message"]
     assert "max_results" in gtk.fails("find_element", title="x", max_results=0)["message"]
     assert gtk.fails("get_ui_tree", include_attributes=["colour"])["type"] == "INVALID_PARAMETER"
 
@@ -204,3 +204,35 @@ def test_the_list_of_the_tools_stays_small() -> None:
     asked = [(row["name"], row["description"], row["inputSchema"]) for row in rows]
     assert tokens(asked) <= 4_000
     assert tokens([row["outputSchema"] for row in rows]) <= 4_400
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_the_class_of_an_element_is_not_its_name(start: Any) -> None:
+    user: User = start("gtk4")
+    tree = user("get_ui_tree", max_tokens=10_000)
+    assert 'button "Press"' in tree["tree"]
+    assert "Gtk" not in tree["tree"].replace("GTK 4", "")
+    assert "Gtk" not in user("get_ui_tree", depth=40)["tree"]
+    assert tree["app"]["id"] == "local.gtk4_app"
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_a_button_around_a_label_is_called_and_judged_by_it(start: Any) -> None:
+    user: User = start("gtk4", "--labels")
+    (row,) = user("find_element", title="delete everything", role="button")["elements"]
+    assert row["label"] == "Delete everything"
+    assert f'{row["id"]} button ("Delete everything")' in user("get_ui_tree")["tree"]
+    state = user("perform_action", element=row["id"], action=row["actions"][0])["element_state"]
+    assert user.plan is not None
+    assert user.plan.facts.level == "DANGEROUS"
+    assert state["path"] == row["path"]
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_a_field_is_called_by_the_text_to_its_left_but_not_by_any_text_above(start: Any) -> None:
+    user: User = start("gtk4", "--labels")
+    tree = user("get_ui_tree", max_tokens=10_000)["tree"]
+    assert 'text_field ("Street") = "second"' in tree
+    assert 'text_field = "first"' in tree
+    (row,) = user("find_element", title="street", role="text_field")["elements"]
+    assert row["value"] == "second"

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("jeepney")
 from jeepney import DBusAddress, new_method_call, new_method_return
 from jeepney.low_level import Endianness, Message
 
+from iac_accessibility.atspi import apps
 from iac_accessibility.atspi.apps import is_installed, process_start_time, program_identity
 from iac_accessibility.atspi.wire import (
     ITEMS,
@@ -42,6 +44,11 @@ _BODIES = st.one_of(
     st.tuples(st.just("a(so)"), st.tuples(st.lists(_REF, max_size=5))),
     st.tuples(st.just("(so)"), st.tuples(_REF)),
     st.tuples(st.just("a(sss)"), st.tuples(st.lists(st.tuples(_TEXT, _TEXT, _TEXT), max_size=3))),
+    st.tuples(st.just("a{ss}"), st.tuples(st.dictionaries(_TEXT, _TEXT, max_size=4))),
+    st.tuples(
+        st.just("a(ua(so))"),
+        st.tuples(st.lists(st.tuples(_WORD, st.lists(_REF, max_size=3)), max_size=3)),
+    ),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("s"), _TEXT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("i"), _INT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("d"), st.floats(allow_nan=False)))),
@@ -123,3 +130,39 @@ def test_who_a_process_is() -> None:
     assert process_start_time(2**30) is None
     assert is_installed("sh")
     assert not is_installed("no-such-program-anywhere")
+
+
+def test_a_program_is_the_one_whose_desktop_file_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, own, script = tmp_path / "shared", tmp_path / "own", tmp_path / "notes.py"
+    files = {
+        "shared/files-settings": "sleep --settings",
+        "shared/files": "sleep %U",
+        "shared/org.example.Notes": f"env LANG=C /usr/bin/python3 {script} %F",
+        "own/org.evil.Calm": "sleep",
+    }
+    for name, command in files.items():
+        file = tmp_path / name.replace("/", "/applications/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_name(f"{file.name}.desktop").write_text(
+            f"[Desktop Entry]\nName={file.name} shown\nExec={command}\n"
+        )
+    monkeypatch.setenv("XDG_DATA_DIRS", str(shared))
+    monkeypatch.setenv("XDG_DATA_HOME", str(own))
+    script.write_text("input()")
+    apps._desktop_files.cache_clear()
+    try:
+        for command, identity, name in (
+            (["sleep", "60"], "local.sleep", "files shown"),
+            (["/usr/bin/python3", str(script)], "org.example.Notes", "org.example.Notes shown"),
+            (["/usr/bin/python3", "-c", "input()"], "local.python", ""),
+        ):
+            with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+                try:
+                    assert program_identity(process.pid).startswith(identity)
+                    assert not name or name in apps.program_names(process.pid)
+                finally:
+                    process.kill()
+    finally:
+        apps._desktop_files.cache_clear()

@@ -60,6 +60,7 @@ USES = (
     "[K].forEach(k => O[k]())", "const g = (o, k) => o[k](); g(O, K)", "O?.[K]?.()", "O.M``",
     "O[K].call(O)", "new O.M()", "A.includeStandardAdditions = true; A.M(V)",
     "const p = {k: K}; for (const q in {M: 1}) O[q]()", "A.Folder({name: V}).make()",
+    "O.M.set(V)", "O[K].set(V)", "O.M.set.call(0, V)", "A.M.apply(A, [O])", "A[K].bind(A)(O)",
 )  # fmt: skip
 
 
@@ -197,6 +198,10 @@ def test_what_a_text_does_not_show_is_held_by_the_bridge(
      " f.duplicate(f.home.files[0], {to: Path(p)})", "does not spell out"),
     ('const n = Application("Notes"), f = Application("Finder"); f.home.name();'
      " n.notes().concat(f.windows()).pop().close(); n.notes[0].name = 'x'", "close in Finder"),
+    ('const f = Application("Finder"); [f.home][0].count = "x"; f.home["count"]()',
+     "setting count in Finder"),
+    ('const f = Application("Finder"); f.home.name(); f.activate();'
+     ' [f.home][0].comment.set("x"); [][0].comment = 1', "set was not approved"),
     ('const n = Application("Notes"); for (let i = 0; i < 200; i++) n.notes[0].name = "x"',
      "more than 100 objects of Notes"),
 ])  # fmt: skip
@@ -214,6 +219,8 @@ def test_a_value_or_a_count_beyond_the_text_ends_the_script(
 @pytest.mark.parametrize(("script", "refused"), [
     ('Application("Finder").quit()', "quit"), ('Application("Mail").name()', "Application(Mail)"),
     ('Application("Finder").home.name = "x"', "setting name"),
+    ('Application("Finder").home.name.set("x")', "set"),
+    ('Application("Finder").quit.call(0)', "quit"),
     ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
     ('eval("1")', "eval"), ('(() => {}).constructor("return 1")()', "Function"),
     ('(async () => {}).constructor("return 1")()', "Function"), ("$.NSTemporaryDirectory()", "$"),

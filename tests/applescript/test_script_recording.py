@@ -146,6 +146,17 @@ def test_the_question_shows_what_a_change_gives(gate_of: Callable[..., Gate]) ->
     assert '1 note: change in Notes: "Shopping list" (name = "Trip 2")' in text
 
 
+def test_a_value_that_is_set_by_a_call_waits_for_the_yes(gate_of: Callable[..., Gate]) -> None:
+    gate = gate_of()
+    before = value(run(gate, NAMES))
+    found = run(gate, 'const n = Application("Notes"); n.notes[0].name.set("Other"); 1')
+    assert 'name = "Other"' in question(found)
+    assert value(run(gate, NAMES)) == before
+    assert isinstance(found, PendingCall)
+    gate.answer(found, "once")
+    assert "Other" in value(run(gate, NAMES))
+
+
 def test_an_answer_that_nothing_uses_is_no_reason_to_ask_first(
     gate_of: Callable[..., Gate],
 ) -> None:

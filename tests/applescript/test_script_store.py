@@ -1,8 +1,10 @@
 """What is learned from scripts, found again, bounded, and free of what is private."""
 
 import json
+import re
 import sqlite3
 import tempfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from script_calls import data
 
+from iac_applescript import store as store_module
 from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.cli_patterns import patterns as command
 from iac_applescript.patterns import (
@@ -24,10 +27,16 @@ from iac_applescript.results import SAME, pattern_fields, rank_suggestions
 from iac_applescript.store import OFF, PatternStore
 from iac_applescript.toolset import ScriptToolset
 from iac_base.errors import SetupError
+from iac_runtime.tool import Level
 
 HERE = Path(__file__).parent
 GOOD = RunOutcome(True, "text", "", None, 12.0)
 BAD = RunOutcome(False, "not_found", "execution error: gone (-1728)", -1728, 5.0)
+OTHERS = {
+    "ines@example.com": "ben@example.org", "Ines Moreau": "Ben Okafor", "Ines": "Ben",
+    "+41 79 555 01 23": "+49 30 901820", "Ravensburg": "Lindau", "4711": "90125",
+}  # fmt: skip
+"""Other people and numbers for those of `personal_scripts.toml`: the same deeds."""
 
 
 @pytest.fixture
@@ -122,6 +131,49 @@ def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
     assert b"hunter2secret" not in raw
 
 
+@pytest.mark.parametrize(("level", "same"), [("MODIFY", 4), ("DANGEROUS", 2)])
+def test_what_real_scripts_say_of_people_is_in_no_byte_of_the_files(
+    store: PatternStore, tmp_path: Path, level: Level, same: int
+) -> None:
+    first = (HERE / "personal_scripts.toml").read_text(encoding="utf-8")
+    any_of = "|".join(map(re.escape, OTHERS))
+    for text in (first, re.sub(any_of, lambda one: OTHERS[one[0]], first)):
+        told = tomllib.loads(text)
+        for row in told["script"]:
+            run = (row["intent"], row["app"], row["language"], row["script"])
+            for outcome in (GOOD, BAD._replace(error=row["error"])):
+                store.remember_run(*run, outcome, level, (), row.get("arguments", ()))
+    kept = store.all_patterns()
+    assert all(row.script for row in kept)
+    # Of a DANGEROUS script the words of a message and the numbers are what it does.
+    assert sum(row.successes == 2 for row in kept) == same
+    seen = [b"".join(path.read_bytes() for path in tmp_path.iterdir())]
+    store.close()
+    seen.append(b"".join(path.read_bytes() for path in tmp_path.iterdir()))
+    words = {word.casefold() for word in (*tomllib.loads(first)["personal"], *OTHERS.values())}
+    assert not [word for word in words for raw in seen if word.encode() in raw.lower()]
+
+
+def test_what_an_older_version_kept_is_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = store_module._SCHEMA._replace(migrations=store_module._SCHEMA.migrations[:2])
+    with monkeypatch.context() as patch:
+        patch.setattr(store_module, "_SCHEMA", older)
+        before = PatternStore(tmp_path)
+        before.remember_run("mail a friend", "", "applescript", "set a to 1", GOOD)
+        with before._database.begin_transaction() as base:
+            script = 'set a to "Ines Moreau" -- Ines'
+            base.execute("UPDATE patterns SET script = ?, intent = 'mail Ines'", (script,))
+        before.close()
+    assert b"Ines" in (tmp_path / "patterns.db").read_bytes()
+    after = PatternStore(tmp_path)
+    assert [row.script for row in after.all_patterns()] == ["set a to ‹text›"]
+    assert after.find_patterns("mail Anna")
+    after.close()
+    assert b"Ines" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
 def test_what_varies_between_successes_is_a_parameter(store: PatternStore) -> None:
     script = 'tell application "Notes" to make new note with properties {name:"?", body:"x"}'
     for name in ("Milk", "Stamps"):
@@ -142,7 +194,9 @@ def test_what_varies_between_successes_is_a_parameter(store: PatternStore) -> No
     )
     other = script.replace("Notes", "Reminders").replace("?", "Milk")
     store.remember_run("make a note Milk", "", "applescript", other, GOOD)
-    assert sorted(found.script.count("‹text›") for found in store.all_patterns()) == [0, 1]
+    apps = ('"Notes"', '"Reminders"')
+    kept = sorted(found.script for found in store.all_patterns())
+    assert kept == [script.replace('"?"', "‹text›").replace('"Notes"', app) for app in apps]
 
 
 def test_of_a_dangerous_script_every_value_counts(store: PatternStore) -> None:
@@ -155,10 +209,20 @@ def test_of_a_dangerous_script_every_value_counts(store: PatternStore) -> None:
 
 @pytest.mark.parametrize(("language", "script", "kept_as"), [
     ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
-    ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
+    ("applescript", 'return "x" -- +49 170 1234567', 'return "x"'),
+    ("applescript", '# Ines\nset a to ¬ -- Ines\n  "x" (* Ines\n Ines *) & "x"',
+     'set a to ¬\n  "x" & "x"'),
+    ("javascript", '#!/bin/x\n// Ines\nlet a = 1; // "Ines"\n/* Ines\n */ a', "let a = 1;\n\n a"),
+    ("javascript", '"http://x" // Ines', "‹text›"),
+    ("applescript", 'click menu item "New Window" of menu "Ines"',
+     'click menu item "New Window" of menu ‹text›'),
+    ("applescript", 'open app id "com.apple.mail" at 8001 + 12',
+     'open app id "com.apple.mail" at ‹number› + 12'),
+    ("javascript", "x = `Dear ${Ines}`.replace(/Ines/g, '')", "x = ‹text›.replace(‹text›, '')"),
+    ("applescript", 'say "Ines', ""),
     ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
     ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
-    ("javascript", "const token = `abc123secret`;", ""),
+    ("javascript", "const token = `abc123secret`;", "const token = ‹text›;"),
     ("applescript", 'set x to "/Users/anna/x', ""),
 ])  # fmt: skip
 def test_what_is_private_is_a_slot_or_nothing_is_kept(

@@ -83,6 +83,17 @@ def test_the_automation_permission_is_that_of_each_app(place: DoctorContext) -> 
     assert found[4].says.endswith("the permission is unknown: d")
 
 
+def test_a_mac_says_whose_the_permissions_are(
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = replace(place, examiner=Mac(state("A")), system="darwin", apps=("com.example.A",))
+    for program, kind in (("Terminal", "ok"), ("IAC", "ok"), ("python3.12", "warning")):
+        monkeypatch.setattr(checks, "responsible_name", lambda program=program: program)
+        _, owner = checks.check_automation(mac)
+        assert (owner.state, program in owner.says) == (kind, True)
+        assert ("helper/build.sh" in owner.mend) == (kind == "warning")
+
+
 def test_only_the_apps_that_were_named_are_asked(place: DoctorContext) -> None:
     asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
     assert "the permission is unknown" in only(checks.check_automation(asked)).says

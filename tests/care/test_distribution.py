@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -71,6 +72,16 @@ def test_an_entry_for_a_signed_bundle_has_the_digest_of_that(release: Path, tmp_
     write_registry_entry(Address("someone/apps"), tmp_path)
     said = (tmp_path / "server.json").read_text()
     assert hashlib.sha256(b"signed").hexdigest() in said
+
+
+def test_a_signature_is_the_comment_of_its_archive(release: Path) -> None:
+    from make_distribution import with_comment_length
+
+    # As `mcpb sign` leaves it: the signature behind the archive, its length nowhere.
+    signed = (release / "iac.mcpb").read_bytes() + b"MCPB_SIG_V1 ... MCPB_SIG_END"
+    with zipfile.ZipFile(io.BytesIO(with_comment_length(signed))) as bundle:
+        assert bundle.comment == b"MCPB_SIG_V1 ... MCPB_SIG_END"
+        assert bundle.testzip() is None
 
 
 def test_a_released_bundle_says_where_its_pages_are_and_shows_an_icon(release: Path) -> None:

@@ -49,6 +49,7 @@ def test_help_is_shown_where_an_option_would_swallow_the_word(
         (["setup", "--client", "claude"], "There is no client called claude. Nearest: claude-code"),
         (["policy", "decisions", "--revoke", "9"], "There is no decision 9."),
         (["serve", "--http", "127.0.0.1"], "--http --host 127.0.0.1"),
+        (["serve", "--host", "0.0.0.0"], "--host needs --http"),
     ],
 )
 def test_the_error_names_what_was_meant(

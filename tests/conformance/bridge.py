@@ -23,6 +23,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from fixture_data import HEADED, HEADED_SCHEMA
+from mcp.shared.inbound import NAME_BEARING_METHODS, validate_mcp_param_headers
+
 MODERN: Final = "2026-07-28"
 VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
@@ -34,7 +37,10 @@ STATUS: Final = {
 """Error code -> status (2026-07-28); anything else is carried by a 200."""
 
 HEADER_MISMATCH: Final = -32020
-NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED: Final = {
+    **NAME_BEARING_METHODS,
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
+}
 """Method -> the parameter that the header Mcp-Name repeats."""
 
 Message = dict[str, Any]
@@ -243,6 +249,10 @@ class Handler(BaseHTTPRequestHandler):
             name = (message.get("params") or {}).get(key)
             if (told := self._header("Mcp-Name")) != name:
                 return f"Mcp-Name is {told}, the body says {name}."
+        if method == "tools/call" and message["params"]["name"] == HEADED:
+            arguments = message["params"].get("arguments") or {}
+            if wrong := validate_mcp_param_headers(HEADED_SCHEMA, arguments, dict(self.headers)):
+                return wrong.message
         return ""
 
     def _carry(

@@ -7,7 +7,7 @@ of each scenario).
 import json
 from typing import Any, Final
 
-from iac_runtime.serve.protocol import ServerIdentity
+from iac_runtime.serve.protocol import TASK_EXTENSION, ServerIdentity
 
 # One red pixel, and a WAV file without a sample.
 PNG: Final = (
@@ -41,6 +41,13 @@ RICH_SCHEMA: Final[dict[str, Any]] = {
 }  # fmt: skip
 """A schema with every keyword that must reach the client as it is."""
 
+HEADED: Final = "test_headed_tool"
+HEADED_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+}
+"""A tool whose argument is repeated in a header."""
+
 IMAGE: Final = {"type": "image", "data": PNG, "mimeType": "image/png"}
 
 CONTENTS: Final[dict[str, list[dict[str, Any]]]] = {
@@ -54,6 +61,7 @@ CONTENTS: Final[dict[str, list[dict[str, Any]]]] = {
      {"type": "resource",
       "resource": _text(uri="test://mixed-content-resource", mime="application/json",
        text='{"test":"data","value":123}')}],
+    HEADED: [{"type": "text", "text": "ok"}],
     "json_schema_2020_12_tool": [{"type": "text", "text": "ok"}],
 }  # fmt: skip
 """Tools that always answer the same."""
@@ -156,7 +164,22 @@ _SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "json_schema_2020_12_tool": RICH_SCHEMA,
     "test_sampling": _asking(prompt="string"),
     "test_elicitation": _asking(message="string"),
+    "greet": _asking(name="string"),
+    HEADED: HEADED_SCHEMA,
 }
+
+TASK_ROUNDS: Final = {
+    "confirm_delete": {"confirm": _elicit("Delete the file?", confirm="boolean")},
+    "multi_input": {
+        "first": _elicit("The first?", name="string"),
+        "second": _elicit("The second?", confirm="boolean"),
+    },
+    "test_tool_with_task": {"user_name": _elicit("What is your name?", name="string")},
+}
+"""Tools that ask, in a task or before it has become one."""
+
+TASK_TOOLS: Final = ("greet", "slow_compute", "failing_job", "protocol_error_job", *TASK_ROUNDS)
+"""Tools whose calls become tasks where they take long (`fixture_tasks`)."""
 
 TOOLS: Final[list[dict[str, Any]]] = [
     {
@@ -164,7 +187,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
         "description": "A tool of the conformance suite.",
         "inputSchema": _SCHEMAS.get(name, _OBJECT),
     }
-    for name in (*CONTENTS, *ASKING, *ROUNDS, *DOING)
+    for name in (*CONTENTS, *ASKING, *ROUNDS, *DOING, *TASK_TOOLS)
     if name != PROMPT_ROUND
 ]
 LINES: Final = [json.dumps(row, separators=(",", ":")).encode() for row in TOOLS]
@@ -188,7 +211,8 @@ CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
     "legacy": {"completions": {}, "logging": {}, "prompts": _CHANGES,
      "resources": {"subscribe": True, "listChanged": False}, "tools": _CHANGES},
     "modern": {"completions": {}, "prompts": _CHANGES,
-     "resources": {"subscribe": True, "listChanged": True}, "tools": _CHANGES},
+     "resources": {"subscribe": True, "listChanged": True}, "tools": _CHANGES,
+     "extensions": {TASK_EXTENSION: {}}},
 }  # fmt: skip
 
 IDENTITY: Final = ServerIdentity("iac-conformance", "1", "A fixture.", CAPABILITIES)

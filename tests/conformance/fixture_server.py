@@ -10,10 +10,12 @@ leads behind it is of the suite's own making (sampling, logging), and is the SDK
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from fixture_data import IDENTITY, LINES
+from fixture_data import IDENTITY, LINES, TASK_TOOLS
+from fixture_tasks import task_methods
 
 from iac_runtime.serve.protocol import refused_reason
 from iac_runtime.serve.stdio import Router, claim_stdio
@@ -34,7 +36,7 @@ class SuiteRouter(Router):
         from sdk_sessions import OPTIONS, SdkSessions
 
         lists = {"tools/list": lambda: LINES, "resources/list": list}
-        super().__init__(IDENTITY, lists, RequestPool(dict, IDENTITY, write), write)
+        super().__init__(IDENTITY, lists, RequestPool(task_methods, IDENTITY, write), write)
 
         def write_answer(line: bytes) -> None:
             if json.loads(line).get("id") != REPLAYED:
@@ -48,12 +50,24 @@ class SuiteRouter(Router):
 
         method, era = message.get("method"), era_of(message)
         asked = method is not None and "id" in message
-        if method in OURS or (asked and refused_reason(str(method), message.get("params") or {})):
+        if (
+            method in OURS
+            or is_task_message(message)
+            or (asked and refused_reason(str(method), message.get("params") or {}))
+        ):
             super()._handle_message(message)
         else:
             self._sessions.feed(era, json.dumps(message).encode())
         if method == "initialize":
             self._sessions.feed(era, json.dumps({**message, "id": REPLAYED}).encode())
+
+
+def is_task_message(message: Mapping[str, Any]) -> bool:
+    """Say whether a message belongs to the tools whose calls may become tasks."""
+    method, params = message.get("method") or "", message.get("params") or {}
+    return method.startswith("tasks/") or (
+        method == "tools/call" and params.get("name") in TASK_TOOLS
+    )
 
 
 def build() -> Any:
@@ -62,11 +76,11 @@ def build() -> Any:
     from fixture_data import PROMPT_ROUND, PROMPTS, RESOURCES, TEMPLATE, TOOLS
     from fixture_tools import BUS, call_tool, next_round
     from mcp.server.caching import CacheHint
-    from mcp.server.lowlevel import Server
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
     from mcp.server.subscriptions import ListenHandler
     from mcp.shared.exceptions import MCPError
 
+    from iac_runtime.serve.http_sdk import ExtendedServer, RequestSlots, handle_request
     from iac_runtime.serve.protocol import LIST_TTL_MS
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
@@ -123,13 +137,22 @@ def build() -> Any:
         values = [word for word in ("paris", "test") if word.startswith(params.argument.value)]
         return types.CompleteResult(completion=types.Completion(values=values))
 
-    server: Server[Any] = Server(
+    slots = RequestSlots(80)
+    tasks = {
+        name: partial(handle_request, method, slots) for name, method in task_methods().items()
+    }
+
+    async def call_any(ctx: Any, params: types.CallToolRequestParams) -> Any:
+        call = tasks["tools/call"] if params.name in TASK_TOOLS else call_tool
+        return await call(ctx, params)
+
+    server = ExtendedServer(
         IDENTITY.name,
         version=IDENTITY.version,
         instructions=IDENTITY.instructions,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS)},
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_call_tool=call_any,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
@@ -141,6 +164,8 @@ def build() -> Any:
         on_completion=complete,
         on_set_logging_level=accept,
     )
+    for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+        server.add_request_handler(method, types.RequestParams, tasks[method])
     security = RequestStateSecurity(keys=["a key of the conformance tests!!"])
     server.middleware.append(RequestStateBoundary(security, default_audience=IDENTITY.name))
     return server

@@ -57,7 +57,7 @@ def new_fleet(server: demo.PostgresServer, tmp_path: Path) -> Callable[[], Fleet
         with database.open_connection(server.address_for(name="postgres")) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         with database.open_connection(server.address_for(name=name)) as connection:
-            assert len(database.run_migrations(connection)) == 6
+            assert len(database.run_migrations(connection)) == 7
             assert database.run_migrations(connection) == []
             database.add_team(connection, "red", "mac")
             database.add_team(connection, "red", "lead", "lead")

@@ -181,6 +181,20 @@ def test_a_text_is_found_wherever_it_is(fleet: Fleet) -> None:
         assert database.find_calls(lead, {"app": "x' OR '1'='1"}, 50) == []
 
 
+def test_calls_are_counted_as_they_arrive_for_their_team_alone(fleet: Fleet) -> None:
+    fleet.write(3)
+    fleet.forward()
+    fleet.write(2)
+    fleet.forward()
+    fleet.forward()
+    today = fleet.there()[0][1][:10]
+    with database.open_connection(fleet.address("lead")) as lead:
+        assert database.count_by_level(lead, today) == {today: {"SAFE": 5}}
+        assert database.count_by_level(lead, "9999-01-01") == {}
+    with database.open_connection(fleet.address("stranger")) as stranger:
+        assert database.count_by_level(stranger, today) == {}
+
+
 def test_an_export_can_be_checked_without_the_database(fleet: Fleet) -> None:
     fleet.write(3)
     fleet.forward()

@@ -32,7 +32,7 @@ class Person:
     """A client whose person says yes once to whatever is asked."""
 
     name = "tests"
-    modern = views = False
+    modern = views = tasks = False
     declared = True
 
     def __init__(self, holder: str = "") -> None:

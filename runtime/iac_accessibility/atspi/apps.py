@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iac_accessibility.atspi.nodes import (
     ATSPI,
@@ -38,6 +38,8 @@ from iac_accessibility.model import (
 
 _REVERSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9_-]+){2,}\Z")
 _OTHER: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_INTERPRETER: Final = re.compile(r"(?:python|pypy|perl|ruby|node|gjs|lua|java)[0-9.]*\Z")
+_SUFFIX: Final = re.compile(r"\.(?:py|pyw|pl|rb|js|lua|jar)\Z")
 
 
 def process_start_time(pid: int) -> float | None:
@@ -55,28 +57,40 @@ def process_start_time(pid: int) -> float | None:
 
 def program_identity(pid: int) -> str:
     """Return the identity of the program that a process runs; empty where it cannot be read."""
-    try:
-        program = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
-    except OSError:
-        return ""
-    name = program.rpartition("/")[2].removesuffix(" (deleted)")
-    if name.startswith("electron"):
-        # One program for many apps: which one it is, the folder of its code says.
-        name = _electron_app(pid) or name
-    known = _desktop_files().get(name)
-    if known and _REVERSE.match(known[0]):
-        return known[0]
-    plain = _OTHER.sub("-", name).strip("-.")
+    words = _program_words(pid)
+    entry = _desktop_entry(words)
+    if entry and _REVERSE.match(entry.id):
+        return entry.id
+    plain = _OTHER.sub("-", words[0]).strip("-.") if words else ""
     return f"local.{plain}" if plain else ""
 
 
-def _electron_app(pid: int) -> str:
-    for word in _command_words(pid)[1:]:
-        if word.endswith(".asar"):
-            return Path(word).parent.name
-        if word.startswith("/"):
-            return Path(word).name
-    return ""
+def _program_words(pid: int) -> list[str]:
+    """Return the name of the program that a process runs, and its arguments; empty if unknown."""
+    try:
+        program = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+    except OSError:
+        return []
+    name = program.rpartition("/")[2].removesuffix(" (deleted)")
+    if not (name.startswith("electron") or _INTERPRETER.match(name)):
+        # Its arguments say nothing of what it is, but which of its desktop entries it runs.
+        several = len(_desktop_files().get(name, ())) > 1
+        return [name, *(_command_words(pid)[1:] if several else ())]
+    words = _command_words(pid)
+    if name.startswith("electron"):
+        # One program for many apps: which one it is, the folder of its code says.
+        app = next((word for word in words[1:] if word.startswith("/") or ".asar" in word), "")
+        return [Path(app).parent.name if app.endswith(".asar") else Path(app).name or name]
+    return _without_interpreter([name, *words[1:]])
+
+
+def _without_interpreter(words: list[str]) -> list[str]:
+    """Return a command as that of the script where an interpreter runs one."""
+    if words and _INTERPRETER.match(Path(words[0]).name):
+        at = next((at for at, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+        if at and not {"-c", "-e", "-m"}.intersection(words[:at]):
+            return [_SUFFIX.sub("", Path(words[at]).name), *words[at + 1 :]]
+    return words
 
 
 def _command_words(pid: int) -> list[str]:
@@ -84,21 +98,15 @@ def _command_words(pid: int) -> list[str]:
         text = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     except OSError:
         return []
-    return text.split("\0")
+    return text.split("\0")[:-1]
 
 
 def program_names(pid: int) -> list[str]:
     """Return what else people call the app of a process: its program, its desktop entry's name."""
-    try:
-        program = Path(os.readlink(f"/proc/{pid}/exe")).name  # noqa: PTH115
-    except OSError:
-        program = ""
-    words = _command_words(pid)
-    # Of a script, the file that an interpreter runs is the program.
-    scripts = [Path(word).stem for word in words[:3] if "/" in word]
-    names = [program, *(Path(word).name for word in words[:1]), *scripts]
-    entries = [row for name in names if (row := _desktop_files().get(name))]
-    return list(dict.fromkeys(filter(None, (*names, *(text for row in entries for text in row)))))
+    words = _program_words(pid)
+    entry = _desktop_entry(words) or ()
+    names = [*words[:1], *(Path(word).name for word in _command_words(pid)[:1]), *entry[:2]]
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def has_terminal(pid: int) -> bool:
@@ -131,37 +139,59 @@ def is_installed(name: str) -> bool:
         return True
     wanted = name.casefold()
     return any(
-        wanted in (known.casefold(), known.rpartition(".")[2].casefold(), shown.casefold())
-        for known, shown in _desktop_files().values()
+        wanted in (one.id.casefold(), one.id.rpartition(".")[2].casefold(), one.name.casefold())
+        for entries in _desktop_files().values()
+        for one in entries
+    )
+
+
+class DesktopEntry(NamedTuple):
+    """What a desktop file says of a program; `arguments` are those that are not filled in."""
+
+    id: str
+    name: str
+    arguments: frozenset[str]
+
+
+def _desktop_entry(words: Sequence[str]) -> DesktopEntry | None:
+    """Return the desktop entry that a command runs; one program may have several."""
+    fit = [
+        one for one in _desktop_files().get("".join(words[:1]), ()) if one.arguments <= {*words[1:]}
+    ]
+    # Of those that fit equally well, the first.
+    return max(
+        fit, key=lambda one: (len(one.arguments), bool(_REVERSE.match(one.id))), default=None
     )
 
 
 @cache
-def _desktop_files() -> dict[str, tuple[str, str]]:
-    """Return program name -> the id of its desktop entry, and its name."""
+def _desktop_files() -> dict[str, list[DesktopEntry]]:
+    """Return program name -> its desktop entries."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
     shared = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-    entries: dict[str, tuple[str, str]] = {}
-    # System folders first: a file in the home folder cannot rename a program of the system.
-    for folder in (*shared.split(":"), home):
-        for file in sorted(Path(folder, "applications").glob("*.desktop")):
-            program, shown = _parse_desktop_entry(file)
-            known = entries.get(program)
-            better = known and folder != home and _REVERSE.match(file.stem)
-            if program and (known is None or (better and not _REVERSE.match(known[0]))):
-                entries[program] = (file.stem, shown)
-    return entries
+    entries: dict[str, list[DesktopEntry]] = {}
+    for folder in shared.split(":"):
+        _add_entries(folder, entries)
+    # A file in the home folder cannot rename a program of the system.
+    own: dict[str, list[DesktopEntry]] = {}
+    _add_entries(home, own)
+    return own | entries
 
 
-def _parse_desktop_entry(file: Path) -> tuple[str, str]:
-    try:
-        lines = file.read_text(errors="replace").splitlines()
-        command = next((line[5:] for line in lines if line.startswith("Exec=")), "")
+def _add_entries(folder: str, entries: dict[str, list[DesktopEntry]]) -> None:
+    for file in sorted(Path(folder, "applications").glob("*.desktop")):
+        try:
+            lines = file.read_text(errors="replace").splitlines()
+            words = shlex.split(next((line[5:] for line in lines if line.startswith("Exec=")), ""))
+        except (OSError, ValueError):
+            continue
         shown = next((line[5:] for line in lines if line.startswith("Name=")), "")
-        words = shlex.split(command)
-    except (OSError, ValueError):
-        return "", ""
-    return Path(words[0]).name if words else "", clean_foreign_text(shown)
+        while words and (Path(words[0]).name == "env" or "=" in words[0]):
+            del words[0]
+        if words := _without_interpreter(words):
+            said = frozenset(word for word in words[1:] if not word.startswith("%"))
+            entry = DesktopEntry(file.stem, clean_foreign_text(shown), said)
+            entries.setdefault(Path(words[0]).name, []).append(entry)
 
 
 REGISTRY: Final = ATSPI + "Registry"
@@ -232,7 +262,8 @@ def read_registered_apps(
             continue
         shown = "" if isinstance(name, UiFault) else clean_foreign_text(name[0][1])
         app = UiApp(pid[0], shown, program_identity(pid[0]), began, key=tuple(ref))
-        apps.append(app if shown else app._replace(name=app.id.rpartition(".")[2] or str(pid[0])))
+        names = [shown] if shown else [*program_names(pid[0]), str(pid[0])]
+        apps.append(app._replace(name=names[0]))
         if not isinstance(below, UiFault):
             windows += [(app.key, window) for window in below[0][:_WINDOWS]]
     states = rounds.ask_round(

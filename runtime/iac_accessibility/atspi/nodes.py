@@ -1,5 +1,6 @@
 """What the answers of an AT-SPI app say of an element, and the calls that ask for it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -103,6 +104,12 @@ _NAMING: Final = frozenset(("id", "class", "name", "html-id", "autocomplete", "t
 NO_NODE: Final = "/org/a11y/atspi/null"
 
 
+_SAYS: Final = frozenset(
+    "icon list_item tree_item cell button toggle_button tab link menu_item static_text heading"
+    " status_bar".split()
+)
+
+
 class ElementItem(NamedTuple):
     """What is known of an element after the first round; `children` is None where not known."""
 
@@ -113,6 +120,11 @@ class ElementItem(NamedTuple):
     identifier: str = ""
     children: tuple[Handle, ...] | None = None
     total: int = 0
+
+    @property
+    def may_say(self) -> bool:
+        """Whether it has no name, and may have a text of its own in place of one."""
+        return not (self.name or self.total) and role_of(self) in _SAYS
 
 
 def item_of(*answers: Answer) -> ElementItem | UiFault:
@@ -126,7 +138,22 @@ def item_of(*answers: Answer) -> ElementItem | UiFault:
     bits = state_bits(states[0])
     if bits >> STATES["defunct"] & 1:
         return ElementGone("the element no longer exists")
-    return ElementItem(role[0], property_value(name, ""), bits, property_value(description, ""))
+    title = plain_name(role[0], property_value(name, ""))
+    return ElementItem(role[0], title, bits, property_value(description, ""))
+
+
+_CLASS_NAME: Final = re.compile(
+    r"(?:Gtk|Gdk|Adw|Hdy|Vte|WebKit|Panel)[A-Z]\w+|__main__(?:\+\w+)+"
+    r"|[a-z_]\w*(?:\+\w+)*\+[A-Z][a-z]+[A-Z]\w+"
+)
+"""What GTK 4 calls an element that nobody named: by its class, `module+Class` of Python's own."""
+
+
+def plain_name(role: int, name: str) -> str:
+    """Return the name of an element; empty where it is the name of its class only."""
+    return (
+        "" if _CLASS_NAME.fullmatch(name) and ROLES[role : role + 1] != ("static_text",) else name
+    )
 
 
 def kind_of(item: ElementItem) -> tuple[str, bool]:

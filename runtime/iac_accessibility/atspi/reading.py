@@ -32,6 +32,7 @@ from iac_accessibility.atspi.nodes import (
     kind_of,
     method_call,
     node_of,
+    plain_name,
     property_call,
     property_value,
     role_of,
@@ -42,6 +43,7 @@ from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     TEXT_ROLES,
+    TITLE_LIMIT,
     VALUE_LIMIT,
     AppNotResponding,
     Detail,
@@ -81,7 +83,8 @@ def read_cached_elements(
     for ref, _app, _parent, _index, count, _interfaces, name, role, description, words in rows:
         children = tuple(handle for _, handle in sorted(below.get(ref, ())))
         known = children if len(children) == count else None
-        items[ref] = ElementItem(role, name, state_bits(words), description, "", known, count)
+        title = plain_name(role, name)
+        items[ref] = ElementItem(role, title, state_bits(words), description, "", known, count)
     return items
 
 
@@ -110,7 +113,7 @@ class AtspiReader:
         if not asked:
             return list(filter(None, cached))
         end = time.monotonic() + timeout
-        items = self._ask_first_round(asked, bits, timeout)
+        items = self._with_texts(asked, self._ask_first_round(asked, bits, timeout), end)
         answers = iter(self._ask_second_round(asked, items, bits, max(end - time.monotonic(), 0.0)))
         return [node or next(answers) for node in cached]
 
@@ -118,6 +121,8 @@ class AtspiReader:
         """Return an element of which the snapshot says all that is wanted."""
         item = self._items.get(handle)
         if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
+            return None
+        if item.may_say:
             return None
         if want & VALUE and any(_detail_calls(handle, *kind_of(item), bool(item.name), VALUE)):
             return None
@@ -162,6 +167,7 @@ class AtspiReader:
         ]
         if isinstance(items[-1], ElementItem) and kind != kind_of(items[-1]):
             return None
+        items = self._with_texts([node.handle for node in read], items, end)
         got = {what: [next(answers)] for what, _ in details}
         ends = [
             self._complete_node(node.handle, item, bits, got if node is last else {}, end)
@@ -172,6 +178,31 @@ class AtspiReader:
         self._mark_secrets(ends, bits, end)
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
+
+    def _with_texts(
+        self, handles: Sequence[Handle], items: list[ElementItem | UiFault], end: float
+    ) -> list[ElementItem | UiFault]:
+        """Return elements with what they say in the place of a name that they lack."""
+        lacking = [
+            at for at, item in enumerate(items) if isinstance(item, ElementItem) and item.may_say
+        ]
+        # How many children it has is not always known yet, and a title is not to depend on that.
+        calls = [
+            call
+            for at in lacking
+            for call in (
+                property_call(handles[at], "Accessible", "ChildCount"),
+                method_call(handles[at], "Text", "GetText", "ii", 0, TITLE_LIMIT),
+            )
+        ]
+        answers = self._pool.call_all(calls, max(end - time.monotonic(), 0.05))
+        for at, count, text in zip(lacking, answers[::2], answers[1::2], strict=True):
+            item = items[at]
+            if isinstance(item, ElementItem) and not (
+                property_value(count, 1) or isinstance(text, UiFault)
+            ):
+                items[at] = item._replace(name=text_of(text[0], TITLE_LIMIT))
+        return items
 
     def _ask_first_round(
         self, handles: Sequence[Handle], want: int, timeout: float
@@ -229,7 +260,9 @@ class AtspiReader:
         timeout: float,
     ) -> list[UiNode | UiFault]:
         asked = [
-            dict(_second_calls(handle, item, want)) if isinstance(item, ElementItem) else {}
+            dict(_second_calls(handle, item, want, said=handle in self._items))
+            if isinstance(item, ElementItem)
+            else {}
             for handle, item in zip(handles, items, strict=True)
         ]
         calls = [call for more in asked for questions in more.values() for call in questions]
@@ -255,16 +288,18 @@ class AtspiReader:
             at: node.handle
             for at, node in enumerate(nodes)
             if isinstance(node, UiNode)
-            and needs_neighbours(node, valued=bool(want & VALUE))
-            and self._may_be_called_secret(node)
+            and needs_neighbours(node, valued=bool(want & VALUE), labelled=bool(want & LABEL))
+            and (want & LABEL or self._may_be_called_secret(node))
         }
         beside = dict.fromkeys(asked, "")
+        labels = dict(beside)
         # A field may lie in a box of its own beside its label.
         for _ in range(2):
             places = self._read_places(list(asked.values()), end) if asked else []
             above: dict[int, Handle] = {}
             for at, (parent, frame, texts) in zip(asked, places, strict=True):
                 beside[at] = text_beside(frame, texts)
+                labels[at] = text_beside(frame, texts, sure=True)
                 if not texts and parent is not None:
                     above[at] = parent
             asked = above
@@ -272,8 +307,8 @@ class AtspiReader:
             if isinstance(node, UiNode) and (at in beside or self._hides):
                 label = beside.get(at, "")
                 now = mark_secret(node, label, hides=self._hides)
-                secret = "secure" in now.states - node.states
-                nodes[at] = now._replace(label=label) if secret else now
+                shown = label if "secure" in now.states - node.states else labels.get(at, "")
+                nodes[at] = now._replace(label=now.label or shown)
 
     @cached_property
     def _places(self) -> dict[Handle, tuple[Handle, int]]:
@@ -463,9 +498,13 @@ def action_names(
 
 
 def _second_calls(
-    handle: Handle, item: ElementItem, want: int
+    handle: Handle, item: ElementItem, want: int, *, said: bool
 ) -> Iterator[tuple[str, list[BusCall]]]:
-    """Yield what is asked in the second round: a word and the calls."""
+    """Yield what is asked in the second round: a word and the calls.
+
+    Args:
+        said: Whether its description is known from a snapshot.
+    """
     if want & CHILDREN and item.children is None and item.total > 0:
         if item.total <= CHILD_LIMIT:
             yield "children", [method_call(handle, "Accessible", "GetChildren")]
@@ -473,7 +512,8 @@ def _second_calls(
             calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
             yield "each", [method_call(handle, *call) for call in calls]
     for what, call in _detail_calls(handle, *kind_of(item), bool(item.name), want):
-        yield what, [call]
+        if what != "said" or not said:
+            yield what, [call]
 
 
 def _detail_calls(

@@ -138,8 +138,9 @@ def _decode_variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
 
 
 def _decode_references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
-    end = at + 8 + _WORD(raw, at)[0]
-    at += 8
+    size = _WORD(raw, at)[0]
+    at += 4 + -(at + 4) % 8
+    end = at + size
     references: list[tuple[str, str]] = []
     while at < end:
         row, at = _decode_reference(raw, at)
@@ -147,19 +148,35 @@ def _decode_references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
     return (references,)
 
 
-def _decode_triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
+def _decode_relations(raw: bytes, at: int) -> tuple[list[tuple[int, list[tuple[str, str]]]]]:
+    end = at + 8 + _WORD(raw, at)[0]
+    at += 8
+    rows: list[tuple[int, list[tuple[str, str]]]] = []
+    while at < end:
+        at += -at % 8
+        kind, size = _PAIR(raw, at)
+        rows.append((kind, *_decode_references(raw, at + 4)))
+        at += 8 + size
+    return (rows,)
+
+
+def _decode_texts(raw: bytes, at: int, count: int) -> tuple[list[tuple[str, ...]]]:
     end = at + 8 + _WORD(raw, at)[0]
     at += 8
     rows: list[tuple[str, ...]] = []
     while at < end:
         at += -at % 8
         row: list[str] = []
-        for _ in range(3):
+        for _ in range(count):
             at += -at % 4
             row += _decode_text(raw, at)
             at += 5 + _WORD(raw, at)[0]
         rows.append(tuple(row))
     return (rows,)
+
+
+def _decode_attributes(raw: bytes, at: int) -> tuple[dict[str, str]]:
+    return ({row[0]: row[1] for row in _decode_texts(raw, at, 2)[0]},)
 
 
 def _decode_reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
@@ -242,7 +259,9 @@ _BODIES: Final[dict[bytes, Callable[[bytes, int], Any]]] = {
     b"v": _decode_variant,
     b"(so)": lambda raw, at: (_decode_reference(raw, at)[0],),
     b"a(so)": _decode_references,
-    b"a(sss)": _decode_triples,
+    b"a(sss)": lambda raw, at: _decode_texts(raw, at, 3),
+    b"a{ss}": _decode_attributes,
+    b"a(ua(so))": _decode_relations,
     ITEMS.encode(): lambda raw, at: (decode_items(raw, at),),
 }
 """Signature -> what reads a body that begins at a place; None from it leaves it to the library."""

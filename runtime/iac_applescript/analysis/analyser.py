@@ -55,7 +55,7 @@ MOST: Final = 100
 """Objects of an app that a script changes by one verb, where nobody saw which."""
 
 _LOOKS: Final = ("read",)
-_READS: Final = frozenset(("copy", "count", "exist", "exists", "get", "log", "set"))
+_READS: Final = frozenset(("count", "exist", "exists", "get", "log"))
 
 MAX_DEPTH: Final = 3
 """Scripts within one another that are read; what is deeper is code that is not seen."""

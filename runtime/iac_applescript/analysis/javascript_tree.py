@@ -207,6 +207,21 @@ def iterate_written(script: str) -> Iterator[str]:
             yield node.text.decode()
 
 
+def node_spans(script: str, *kinds: str) -> list[tuple[int, int]]:
+    """Return where the outermost nodes of some kinds stand, in characters."""
+    data = script.encode("utf-8", "replace")
+    spans, stack = [], [_parser().parse(data).root_node]
+    while stack:
+        node = stack.pop()
+        if node.type in kinds:
+            ends = (data[:at].decode("utf-8") for at in (node.start_byte, node.end_byte))
+            start, end = map(len, ends)
+            spans.append((start, end))
+        else:
+            stack.extend(node.children)
+    return sorted(spans)
+
+
 def processes_in(tree: Node) -> list[str]:
     """Return the names of the processes that a script goes through; empty if not written out."""
     found: list[str] = []

@@ -216,8 +216,10 @@ def _request_permissions(
     """Have macOS ask for each running app, in the name of this terminal; say what the rest do."""
     for client in chosen:
         if not client.terminal:
-            says = f"macOS asks once per app, at the first call: {client.name} wants to control it."
-            yield ok(says)
+            yield ok(
+                f"macOS asks once per app, at the first call, whether {client.name} may control it."
+                " It may name a program that the client starts: python, uv or IAC. Click Allow."
+            )
     if not any(client.terminal for client in chosen):
         return
     apps = [app for app in Catalogue(tool_folders(())).apps.values() if app.kind == "application"]

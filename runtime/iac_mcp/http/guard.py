@@ -55,6 +55,9 @@ class RequestGuard:
 
     Host and Origin are compared because a name of somebody else's may lead here, and a page in a
     browser may send here (DNS rebinding). Source: MCP 2026-07-28, "Security Warning".
+
+    Args:
+        public: Paths that a page of any origin may read.
     """
 
     def __init__(
@@ -64,10 +67,11 @@ class RequestGuard:
         origins: Collection[str],
         *,
         behind_proxy: bool,
+        public: Collection[str] = (),
     ) -> None:
         self._app = app
         self._hosts, self._origins = hosts, origins
-        self._behind_proxy = behind_proxy
+        self._behind_proxy, self._public = behind_proxy, public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
@@ -82,7 +86,7 @@ class RequestGuard:
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
             return _setting_response("host", "hosts", host, 421)
-        if origin and origin not in self._origins:
+        if origin and origin not in self._origins and scope["path"] not in self._public:
             return _setting_response("origin", "origins", origin, 403)
         if self._behind_proxy and scope["scheme"] != "https":
             # The scheme is what the proxy says, where it is one that is believed.

@@ -40,6 +40,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from iac_base.errors import SetupError, quote_text
 from iac_base.logs import LOGGER, start_logging
+from iac_mcp.http.card import CARD_PATHS, card_routes
 from iac_mcp.http.clients import SCOPES, LocalTokenVerifier, read_clients
 from iac_mcp.http.guard import (
     Admission,
@@ -485,7 +486,8 @@ def make_app(
         asks=settings.clients_ask,
         limits=limits,
     )
-    routes: list[BaseRoute] = []
+    local_tokens = settings.issuer is None
+    routes: list[BaseRoute] = [*card_routes(settings.url, local_tokens=local_tokens)]
     metadata = None
     if settings.issuer is not None:
         resource = AnyHttpUrl(settings.url)
@@ -526,7 +528,9 @@ def make_app(
     # Where a client is to go is said in its settings, not by whatever Host it was sent to.
     app.router.redirect_slashes = False
     proxied = bool(settings.proxies)
-    return RequestGuard(app, settings.hosts, settings.origins, behind_proxy=proxied)
+    # On this machine, a page of somebody else's must not even learn that IAC runs.
+    public = () if local_tokens else CARD_PATHS
+    return RequestGuard(app, settings.hosts, settings.origins, behind_proxy=proxied, public=public)
 
 
 async def _watch_tokens(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:

@@ -443,6 +443,19 @@ def check_automation(around: DoctorContext) -> Iterator[DoctorFinding]:
         yield ok(f"Not running, so the permission is unknown: {names}")
     if absent:
         yield ok(f"Not installed: {', '.join(absent)}")
+    if around.is_mac:
+        yield _judge_owner(responsible_name())
+
+
+def _judge_owner(program: str) -> DoctorFinding:
+    """Say whose the permissions are; those of a Python end with its updates."""
+    if program.casefold().startswith(("python", "uv")):
+        return warning(
+            f"macOS asks for permission in the name of {program}: all its scripts share it, and an"
+            " update may end it.",
+            "sh distribution/helper/build.sh makes IAC.app, which keeps it (docs/mac.md)",
+        )
+    return ok(f"macOS asks for permission in the name of {program}")
 
 
 def _wanted_apps(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:

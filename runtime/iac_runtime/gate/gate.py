@@ -275,6 +275,7 @@ class Gate:
             try:
                 return self._carry_out(call, plan, decision, stages)
             except ToolError as error:
+                error.toolset = plan.tool.toolset
                 suggest_after_failure(error, call, plan)
                 taint.remember_texts((error.message, error.suggestion, error.original), source)
                 if error.type != "STALE" or not (plan.look and facts.pin):
@@ -337,6 +338,7 @@ class Gate:
                 plan = plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
+            error.toolset = tool.toolset
             if operation is not None:
                 error.app = error.app or operation.tables.app.name
             suggest_corrected_call(error, call.arguments, tool, plan_arguments)
@@ -420,7 +422,7 @@ class Gate:
         if catalogue is None:
             raise UnknownToolError(name)
         # Needed by names that no tool has, and by no other.
-        from iac_runtime.gate.repair import meant_tools, object_call
+        from iac_runtime.gate.repair import meant_tools, merged_call, object_call
 
         known = [*catalogue.tools, *OWN_TOOLS, *self._added()]
         meant = meant_tools(name, known)
@@ -428,7 +430,9 @@ class Gate:
             return meant[0]
         error = catalogue.unknown_tool_error(name, meant or known)
         slip = nearest_names(name, meant or known, 1, likeness=0.9)
-        then = NextCall(slip[0], call.arguments) if slip else object_call(name, catalogue)
+        then = merged_call(name, call.arguments, known) or (
+            NextCall(slip[0], call.arguments) if slip else object_call(name, catalogue)
+        )
         if then is not None:
             error.next = then
             try:

@@ -207,6 +207,7 @@ class RefusedCall:
         kind: The type of its error.
         person: The refusal for the person at the terminal, in place of reason and suggestion.
         next: The call to make now, if one helps.
+        toolset: The package of the tool (`Tool.toolset`).
     """
 
     tool: str
@@ -219,6 +220,7 @@ class RefusedCall:
     kind: ErrorType = "REFUSED"
     person: str = ""
     next: NextCall | None = None
+    toolset: str = ""
 
     @property
     def requires_prompt(self) -> bool:
@@ -232,6 +234,7 @@ class RefusedCall:
             self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
         )
         error.set_next_call(lambda: self.next)
+        error.toolset = self.toolset
         return error
 
     def facts(self) -> dict[str, Any]:

@@ -64,6 +64,18 @@ def meant_tools(name: str, known: Collection[str]) -> list[str]:
     return [tool for tool in known if sorted(split_name(tool)) in (sorted(words), sorted(verbs))]
 
 
+_MERGED: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "context_menu": ("click", {"button": "right"}),
+}
+"""Tools that are one argument of another now."""
+
+
+def merged_call(name: str, arguments: Mapping[str, Any], known: Collection[str]) -> NextCall | None:
+    """Return the call in place of one of a tool that has become a part of another."""
+    now, more = _MERGED.get(name, ("", {}))
+    return NextCall(now, {**arguments, **more}) if now in known else None
+
+
 def object_call(name: str, catalogue: Catalogue) -> NextCall | None:
     """Return the read that a name of no tool of an app asks for: `mail_list_messages`; else a
     search in its app."""

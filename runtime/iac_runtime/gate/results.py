@@ -417,6 +417,7 @@ def needs_other_call_tool(call: Call, plan: Plan, decision: Decision, door: str)
         plan.facts.line,
         source="the tool that was used",
         next=then,
+        toolset=plan.tool.toolset,
     )
 
 
@@ -436,4 +437,5 @@ def refused_call(call: Call, plan: Plan, decision: Decision) -> RefusedCall:
         decision.error,
         decision.person or said,
         repeated_call(call) if decision.error != "REFUSED" else None,
+        plan.tool.toolset,
     )

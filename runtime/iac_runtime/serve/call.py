@@ -103,6 +103,7 @@ class Peer(Protocol):
         modern: Whether it speaks the version without a handshake.
         declared: Whether it said that it can ask a person.
         views: Whether it shows views beside results.
+        tasks: Whether it takes a handle of a call that goes on.
         remote: What its token proved; None for a program of this user.
     """
 
@@ -110,6 +111,7 @@ class Peer(Protocol):
     modern: bool
     declared: bool
     views: bool
+    tasks: bool
     remote: "RemoteClient | None"
 
     def report(self, seconds: float, said: str) -> None:

@@ -24,6 +24,7 @@ from mcp.server.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 
 from iac_base.errors import Cancellation, IacError
 from iac_runtime.policy.facts import Verdict
@@ -36,10 +37,12 @@ from iac_runtime.serve.protocol import (
     LISTS,
     MODERN_VERSION,
     SKILL_EXTENSION,
+    TASK_EXTENSION,
     ProtocolError,
     ServerIdentity,
     modern_result,
     shows_views,
+    takes_tasks,
 )
 from iac_runtime.serve.rebuild import Changes
 from iac_runtime.serve.resources import with_views
@@ -80,13 +83,13 @@ def build_server(
         threads: Requests at work at once.
     """
     slots = RequestSlots(threads)
-    call, read, prompt, complete, *skills = (
-        partial(_handle_request, method, slots) for method in methods
-    )
+    answers = {
+        name: partial(handle_request, method, slots) for name, method in methods.by_name().items()
+    }
     lists = {
         method: partial(_answer_listing, method, rows) for method, rows in lines.by_method().items()
     }
-    server = _SkillServer(
+    server = ExtendedServer(
         identity.name,
         version=identity.version,
         instructions=identity.instructions,
@@ -95,23 +98,23 @@ def build_server(
         on_list_prompts=lists["prompts/list"],
         on_list_resources=lists["resources/list"],
         on_list_resource_templates=lists["resources/templates/list"],
-        on_call_tool=call,
-        on_read_resource=read,
-        on_get_prompt=prompt,
-        on_completion=complete,
+        on_call_tool=answers.pop("tools/call"),
+        on_read_resource=answers.pop("resources/read"),
+        on_get_prompt=answers.pop("prompts/get"),
+        on_completion=answers.pop("completion/complete"),
         on_subscriptions_listen=ListenHandler(_ChangeBus(changes or Changes(), lines)),
     )
-    for method, answer in zip(("skills/list", "skills/get"), skills, strict=True):
+    for method, answer in answers.items():
         server.add_request_handler(method, types.RequestParams, answer)
     return server
 
 
-class _SkillServer(Server[Any]):
-    """A server that declares the extension of skills, which the SDK does not know."""
+class ExtendedServer(Server[Any]):
+    """A server that declares the extensions of skills and tasks, which the SDK does not know."""
 
     def get_capabilities(self, *options: Any, **named: Any) -> types.ServerCapabilities:
         declared = super().get_capabilities(*options, **named)
-        return declared.model_copy(update={"extensions": {SKILL_EXTENSION: {}}})
+        return declared.model_copy(update={"extensions": {SKILL_EXTENSION: {}, TASK_EXTENSION: {}}})
 
 
 def tell_sessions(server: Server[Any], changes: Changes) -> None:
@@ -164,10 +167,10 @@ async def _answer_listing(
 
 
 def _sdk_error(error: ProtocolError) -> MCPError:
-    return MCPError(error.code, str(error))
+    return MCPError(error.code, str(error), error.data)
 
 
-async def _handle_request(
+async def handle_request(
     method: Method,
     slots: "RequestSlots",
     context: Any,
@@ -175,6 +178,7 @@ async def _handle_request(
 ) -> Any:
     """Answer in a thread; when the client cancels, what runs is ended, then the thread."""
     cancel, peer = Cancellation(), _SessionPeer(context, asyncio.get_running_loop())
+    _check_task_header(context)
 
     async def watch_cancel() -> None:
         try:
@@ -202,6 +206,15 @@ async def _handle_request(
     return modern_result(result, context.method) if peer.modern else result
 
 
+def _check_task_header(context: Any) -> None:
+    """Refuse a request about another task than its header names: whoever routes reads that."""
+    if context.request is not None and context.method.startswith("tasks/"):
+        named = decode_header_value(context.request.headers.get(MCP_NAME_HEADER))
+        if named != (context.params or {}).get("taskId"):
+            text = f"The header {MCP_NAME_HEADER} must be the taskId of the request."
+            raise MCPError(types.HEADER_MISMATCH, text)
+
+
 class RequestSlots:
     """The places for requests at work: all that there are, and the share of each client."""
 
@@ -227,7 +240,7 @@ class _SessionPeer:
         scope = getattr(context.request, "scope", None) or {}
         self.remote: RemoteClient | None = scope.get(REMOTE)
         self.declared = _declares_elicitation(context) and (self.remote is None or self.remote.asks)
-        self.views = _shows_views(context)
+        self.views, self.tasks = _shows_views(context), takes_tasks(_extensions(context))
 
     def report(self, seconds: float, said: str) -> None:
         # Without a token of the client's, the session sends nothing.
@@ -268,8 +281,12 @@ def _declares_elicitation(context: Any) -> bool:
 
 
 def _shows_views(context: Any) -> bool:
-    capabilities = context.session.client_capabilities
-    return shows_views({"extensions": getattr(capabilities, "extensions", None)})
+    return shows_views(_extensions(context))
+
+
+def _extensions(context: Any) -> Mapping[str, Any]:
+    """Return the part of a client's capabilities that names extensions."""
+    return {"extensions": getattr(context.session.client_capabilities, "extensions", None)}
 
 
 def _client_name(context: Any) -> str:

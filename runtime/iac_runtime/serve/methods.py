@@ -8,7 +8,7 @@ from threads of its own, `handlers` for the sessions of the SDK.
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import CallRefusedError, Cancellation, IacError, ToolError, nearest_names
@@ -27,6 +27,7 @@ from iac_runtime.tools.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from iac_runtime.serve.resources import ResourceSources
+    from iac_runtime.serve.tasks import TaskCalls
 
 MAX_COMPLETIONS: Final = 100
 """Values of one answer, as the protocol limits them."""
@@ -43,12 +44,15 @@ class Methods(NamedTuple):
     complete: Method
     list_skills: Method
     get_skill: Method
+    get_task: Method
+    update_task: Method
+    cancel_task: Method
 
     def by_name(self) -> Mapping[str, Method]:
         """Return them by the names that the protocol gives them."""
         names = (
             *("tools/call", "resources/read", "prompts/get", "completion/complete"),
-            *("skills/list", "skills/get"),
+            *("skills/list", "skills/get", "tasks/get", "tasks/update", "tasks/cancel"),
         )
         return dict(zip(names, self, strict=True))
 
@@ -84,13 +88,27 @@ def build_methods(
         return ResourceSources(current_catalogue, gate.read_only, shown, call)
 
     calls = CallMethod(gate, current_catalogue, status, patience, finds=lines.has_find_tools)
+
+    @cache
+    def open_tasks() -> "TaskCalls":
+        from iac_runtime.serve import tasks
+
+        return tasks.TaskCalls(calls, tasks.DIRECT_SECONDS)
+
+    def call_tool(params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
+        method = open_tasks().call_tool if peer.modern and peer.tasks else calls
+        return method(params, peer, cancel)
+
     return Methods(
-        calls,
+        call_tool,
         partial(_read_resource, make_sources, calls.pending_questions),
         partial(_get_prompt, lines),
         partial(_complete_argument, make_sources),
         _list_skills,
         _get_skill,
+        lambda *request: open_tasks().get_task(*request),
+        lambda *request: open_tasks().update_task(*request),
+        lambda *request: open_tasks().cancel_task(*request),
     )
 
 

@@ -52,8 +52,9 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 CONNECTION_CLOSED: Final = -32000
+MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
-"""Codes of errors: those of JSON-RPC, one of the SDK's, one of the newer era."""
+"""Codes of errors: those of JSON-RPC, one of the SDK's, two of the newer era."""
 
 BATCHED_VERSION: Final = "2025-03-26"
 """The one version in which a client may send several messages as one list."""
@@ -81,6 +82,7 @@ class Sender(NamedTuple):
         declared: Whether the client said that it can ask a person.
         token: What it wants word of the progress under, if it does.
         views: Whether it shows views beside results.
+        tasks: Whether it takes a handle of a call that goes on.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Sender(NamedTuple):
     declared: bool
     token: str | int | None
     views: bool = False
+    tasks: bool = False
 
 
 class ServerIdentity(NamedTuple):
@@ -362,6 +365,10 @@ _ELICITED: Final = _fits(
         ),
     }
 )
+# The client may answer what was not asked: its roots, a message of its model.
+_RESPONSES: Final = _values(
+    lambda row: isinstance(row, dict) and (is_elicited(row) or "action" not in row)
+)
 _REFERENCES: Final = {"ref/prompt": _fits({"name": _TEXT}), "ref/resource": _fits({"uri": _TEXT})}
 _PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
     **{method: {"cursor?": _TEXT} for method in LISTS},
@@ -370,10 +377,7 @@ _PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
         "arguments?": _OBJECT,
         "task?": _OBJECT,
         "requestState?": _TEXT,
-        # The client may answer what was not asked: its roots, a message of its model.
-        "inputResponses?": _values(
-            lambda row: isinstance(row, dict) and (is_elicited(row) or "action" not in row)
-        ),
+        "inputResponses?": _RESPONSES,
     },
     "resources/read": {"uri": _TEXT},
     "prompts/get": {"name": _TEXT, "arguments?": _TEXTS},
@@ -402,6 +406,9 @@ _MODERN_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
     "server/discover": {},
     "skills/list": {"cursor?": _TEXT},
     "skills/get": {"uri": _TEXT},
+    "tasks/get": {"taskId": _TEXT},
+    "tasks/update": {"taskId": _TEXT, "inputResponses": _RESPONSES},
+    "tasks/cancel": {"taskId": _TEXT},
     "subscriptions/listen": {
         "notifications": _fits(
             {
@@ -422,6 +429,15 @@ def can_elicit(capabilities: Mapping[str, Any]) -> bool:
 
 SKILL_EXTENSION: Final = "io.modelcontextprotocol/skills"
 """The extension under which guides are skills."""
+
+TASK_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+"""The extension in which a call that takes long is answered with a handle."""
+
+
+def takes_tasks(capabilities: Mapping[str, Any]) -> bool:
+    """Say whether a client takes a handle of a call that goes on."""
+    return TASK_EXTENSION in (capabilities.get("extensions") or {})
+
 
 VIEW_EXTENSION: Final = "io.modelcontextprotocol/ui"
 VIEW_TYPE: Final = "text/html;profile=mcp-app"

@@ -41,6 +41,7 @@ from iac_runtime.serve.protocol import (
     LISTENED,
     SKILL_EXTENSION,
     STOP_CALLS,
+    TASK_EXTENSION,
     ProtocolError,
     Sender,
     ServerIdentity,
@@ -58,6 +59,7 @@ from iac_runtime.serve.protocol import (
     refused_reason,
     result_message,
     shows_views,
+    takes_tasks,
     to_json,
 )
 from iac_runtime.serve.rebuild import BuildWatch, LazyGate
@@ -85,7 +87,7 @@ DECLARED: Final = {
         "prompts": _CHANGES,
         "resources": {**_CHANGES, "subscribe": era == "modern"},
         "tools": _CHANGES,
-        **({"extensions": {SKILL_EXTENSION: {}}} if era == "modern" else {}),
+        **({"extensions": {SKILL_EXTENSION: {}, TASK_EXTENSION: {}}} if era == "modern" else {}),
     }
     for era in ("legacy", "modern")
 }
@@ -114,7 +116,7 @@ MAX_LISTENING: Final = 1_024
 
 POOLED: Final = {
     *("tools/call", "resources/read", "prompts/get", "completion/complete"),
-    *("skills/list", "skills/get"),
+    *("skills/list", "skills/get", "tasks/get", "tasks/update", "tasks/cancel"),
 }
 """The methods that lead behind the listings."""
 
@@ -296,7 +298,7 @@ class Router:
         elif method in POOLED:
             sender = Sender(
                 *(info.get("name", ""), modern, can_elicit(abilities)),
-                *(meta.get("progressToken"), shows_views(abilities)),
+                *(meta.get("progressToken"), shows_views(abilities), takes_tasks(abilities)),
             )
             self._pool.submit(method, id_, params, sender)
         elif method == "subscriptions/listen":

@@ -219,7 +219,7 @@ class _PooledRequest:
         self._token = sender.token
         self.id = id_
         self.name, self.modern, self.declared = sender.name, sender.modern, sender.declared
-        self.views = sender.views
+        self.views, self.tasks = sender.views, sender.tasks
         self.remote: RemoteClient | None = None
         self.cancel = Cancellation()
         self.unwanted = self.closed = False

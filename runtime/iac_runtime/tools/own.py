@@ -42,14 +42,14 @@ def _read_rows(toolset: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def tool_of_row(row: dict[str, Any]) -> Tool:
+def tool_of_row(row: dict[str, Any], toolset: str = "") -> Tool:
     """Return the tool of a row of a file."""
     place = row.get("perform")
-    return Tool(**{**row, "perform": place and import_later(place)})
+    return Tool(**{**row, "perform": place and import_later(place)}, toolset=toolset)
 
 
 def _tools_of(toolset: str) -> list[Tool]:
-    return [tool_of_row(row) for row in _read_rows(toolset)[1:]]
+    return [tool_of_row(row, toolset) for row in _read_rows(toolset)[1:]]
 
 
 def _function_at(place: str) -> Any:

@@ -44,6 +44,7 @@ class Tool(NamedTuple):
         operation: Of a generated tool, what it does in its app.
         digest: Of a generated tool, that of the tools of its app in tools.lock: an answer that is
             remembered is bound to it.
+        toolset: Of a tool that no dictionary declares, the package it is of, as in `--expose`.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Tool(NamedTuple):
     large: bool = False
     operation: "Operation | None" = None
     digest: str = ""
+    toolset: str = ""
 
 
 def accepted_schema(tool: Tool) -> Mapping[str, Any]:

@@ -1,6 +1,8 @@
 """A GTK 3 window with one of everything: /usr/bin/python3 gtk_app.py [OPTIONS]; see `main`."""
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
 
 import gi
@@ -79,6 +81,14 @@ class Window(Gtk.Window):
             box.add(scrolled)
         if options.hands:
             box.add(self.hands())
+        if options.picker:
+            # It waits until it is wanted, as that of a desktop does.
+            command = [sys.executable, __file__, "--title", "Picker", "--waits"]
+            self.picker = subprocess.Popen(command, stdin=subprocess.PIPE)
+            for text in ("Pick", "Choose file…"):
+                button = Gtk.Button(label=text)
+                button.connect("clicked", lambda _: self.pick())
+                box.add(button)
         if options.items:
             box.add(self.items())
         if options.run:
@@ -139,6 +149,10 @@ class Window(Gtk.Window):
         elif event.type == Gdk.EventType._2BUTTON_PRESS:
             self.label.set_text("twice")
         return False
+
+    def pick(self):
+        """Show a window of another program, as a file picker of the desktop is."""
+        self.picker.stdin.close()
 
     def block(self, _button):
         dialog = Gtk.MessageDialog(
@@ -329,13 +343,18 @@ def main():
     parser.add_argument("--items", choices=("list", "box"), help="rows that come and go")
     parser.add_argument("--hands", action="store_true", help="what needs keys and the pointer")
     parser.add_argument("--bare", action="store_true", help="no menu bar")
+    parser.add_argument("--picker", action="store_true", help="buttons that start another program")
+    parser.add_argument("--waits", action="store_true", help="no window before its input ends")
     parser.add_argument("--run", action="store_true", help="a field whose command Return runs")
     parser.add_argument("--cover", action="store_true", help="what lies above something else")
     parser.add_argument("--twin", action="store_true", help="a second window of the same title")
     parser.add_argument("--secret", action="store_true", help="fields that are secret by name")
     parser.add_argument("--beside", action="store_true", help="secrets by what is beside them")
     parser.add_argument("--ticks", type=int, default=0)
-    Window(parser.parse_args())
+    options = parser.parse_args()
+    if options.waits:
+        sys.stdin.read()
+    Window(options)
     Gtk.main()
 
 
