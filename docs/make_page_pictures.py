@@ -171,9 +171,12 @@ def main() -> None:
         tab.goto(found.group())
         tab.wait_for_selector(".question")
         says = tab.evaluate(
-            """() => [...document.querySelectorAll(".question .said > *")].map((one) =>
-            one.tagName === "P" ? one.innerText :
-            [...one.querySelectorAll("td")].map((td) => td.innerText))"""
+            """() => {
+            const one = document.querySelector(".question");
+            const rows = [...one.querySelectorAll("li")]
+                .map((row) => row.innerText.split("\\n")[0]);
+            return [one.querySelector("h3").innerText, rows];
+            }"""
         )
         for theme in ("light", "dark"):
             tab.emulate_media(color_scheme=theme)
