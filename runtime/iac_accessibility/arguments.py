@@ -98,7 +98,7 @@ class ElementDone(TypedDict):
 class ChangeDone(ElementDone, total=False):
     """What every call that changes an element answers."""
 
-    dialog: Annotated[str, "The dialog that is now open and has to be closed first."]
+    dialog: Annotated[str, "What waits for an answer: a dialog, or what opened in another app."]
     dialog_app: Annotated[int, "Process id of its app, if that is another."]
     changes: ChangedLines
     rate_limit_warning: RateLimitWarning

@@ -99,7 +99,7 @@ class TextLevel:
         self.led: set[int] = set()
         self.handed: dict[int, Node] = {}
         self.judged: set[int] = set()
-        self.values: dict[int, _Value] = {}
+        self.values: dict[int | str, _Value] = {}
         self.asks = self.bridged = False
 
     def add(self, level: Level, rule: str, says: str, text: str, node: Node) -> None:
@@ -185,12 +185,13 @@ class TextLevel:
         """Return what an expression may be."""
         if node is None or depth > _DEEPEST:
             return _ANY
-        if id(node) not in self.values:
+        key = node.text if node.type == "identifier" else id(node)
+        if key not in self.values:
             spend(1)
             # What leads back here adds nothing to it.
-            self.values[id(node)] = _Value()
-            self.values[id(node)] = self._find_value(node, node.fields, depth + 1)
-        return self.values[id(node)]
+            self.values[key] = _Value()
+            self.values[key] = self._find_value(node, node.fields, depth + 1)
+        return self.values[key]
 
     def _find_value(self, node: Node, parts: Mapping[str, Node], depth: int) -> _Value:
         kind = node.type
