@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from iac_scenario.conversation import (
     Conversation,
+    EndEvent,
     Event,
     FailureEvent,
     ResultEvent,
@@ -131,6 +132,8 @@ def exit_status(events: Iterable[Event]) -> int:
     partial = 0
     for event in events:
         if isinstance(event, Violation) or (isinstance(event, ResultEvent) and event.misses):
+            return 1
+        if isinstance(event, EndEvent) and event.max_turns:
             return 1
         if isinstance(event, FailureEvent) and event.failure.kind != "malformed_json":
             if event.failure.kind != "partial_response":

@@ -5,11 +5,10 @@ or a broken scenario.
 """
 
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,31 +23,26 @@ from iac_base.errors import DISTRIBUTION, missing_packages
 from iac_scenario.audit import audit_servers, fuzz_servers, lint_scenario
 from iac_scenario.audit_report import REPORTS, AuditCheck
 from iac_scenario.bootstrap import first_scenario, parse_server, server_files
-from iac_scenario.checks import LOOSE, exit_status, static_problems
+from iac_scenario.checks import LOOSE, static_problems
+from iac_scenario.claude_cli import claude, install_claude
 from iac_scenario.contract import compare_contracts, read_contracts
-from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
+from iac_scenario.conversation import scenario_prompts
 from iac_scenario.matching import LIBRARIES
 from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
     MODES,
     PERMISSION_MODES,
-    LoadedScenario,
     PlayError,
     ScenarioError,
-    ScenarioScript,
     StdioServer,
 )
 from iac_scenario.output import (
-    FORMATS,
     OUTPUT_FORMATS,
-    RunRecorder,
-    failure_lines,
-    github_annotations,
     parts_format,
-    write_report,
 )
-from iac_scenario.player import PlaySettings, inspect_scenario, play_scenario
+from iac_scenario.play_cli import event_handlers, load_with_warnings, play_prompts, read_prompts
+from iac_scenario.player import PlaySettings, inspect_scenario
 from iac_scenario.reader import load_scenario
 from iac_scenario.recording import record_client, record_server, relay_messages
 from iac_scenario.schema import TIMEOUTS
@@ -148,8 +142,9 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_timeout_options
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
     """Play the scenario in FILE. Without -p, prompts come from the file, or from standard input."""
+    config = options.pop("mcp_config")
     if options.pop("watch"):
-        _watch_files(file, options["mcp_config"])
+        _watch_files(file, config)
     reports = options.pop("reports")
     if options.pop("partial_messages"):
         form = parts_format(form)
@@ -164,9 +159,11 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
         scenario = replace(scenario, identity=identity)
     timeouts = {name: options.pop(name) for name in TIMEOUTS}
     options["allowed"] = frozenset(options["allowed"])
-    settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
-    spoken = prompts or scenario.prompts or _read_prompts()
-    sys.exit(_play_prompts(scenario, spoken, settings, form, reports))
+    settings = PlaySettings(
+        **options, servers=_config_servers(config), timeouts=timeouts, resumed=resumed is not None
+    )
+    spoken = prompts or scenario.prompts or read_prompts()
+    sys.exit(play_prompts(scenario, spoken, settings, form, reports))
 
 
 def _watch_files(file: Path, config: Path | None) -> NoReturn:
@@ -186,85 +183,12 @@ def _watch_files(file: Path, config: Path | None) -> NoReturn:
             time.sleep(0.2)
 
 
+def _config_servers(config: Path | None) -> dict[str, StdioServer]:
+    return {} if config is None else read_config(config)
+
+
 def _modification_times(paths: Iterable[Path]) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns if path.exists() else 0 for path in paths}
-
-
-def _play_prompts(
-    scenario: ScenarioScript,
-    prompts: Iterable[str],
-    settings: PlaySettings,
-    form: str,
-    reports: Sequence[Path],
-) -> int:
-    take, ended = event_handlers(form, scenario)
-    recorder = RunRecorder(scenario)
-
-    def record_event(event: Event) -> None:
-        recorder.record_event(event)
-        take(event)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _handle_signal)
-    anyio.run(play_scenario, scenario, prompts, settings, record_event)
-    for path in reports:
-        write_report(path, [recorder])
-    return ended()
-
-
-def event_handlers(
-    form: str, scenario: ScenarioScript, *, out: bool = True, served: bool = False
-) -> tuple[Callable[[Event], None], Callable[[], int]]:
-    """Return what prints events, and what says at the end how they went.
-
-    A scripted failure is what a client is `served`, and no failure of the run then.
-    """
-    printer = FORMATS[form](scenario)
-    events: list[Event] = []
-
-    def print_event(event: Event) -> None:
-        for line in printer.event_lines(event) if out else ():
-            click.echo(line)
-        for line in failure_lines(event):
-            click.echo(line, err=True)
-        if isinstance(event, NoteEvent):
-            click.echo(f"note: {event.text}", err=True)
-        if "GITHUB_ACTIONS" in os.environ:
-            for line in github_annotations(event, scenario.path):
-                click.echo(line, err=True)
-        events.append(event)
-
-    def print_summary() -> int:
-        answers = [event for event in events if isinstance(event, ResultEvent)]
-        unmet = sum(len(answer.misses) for answer in answers)
-        if checks := sum(answer.checks for answer in answers):
-            summary = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
-            click.echo(summary, err=True)
-        kept = [event for event in events if not (served and isinstance(event, FailureEvent))]
-        return exit_status(kept)
-
-    return print_event, print_summary
-
-
-def _handle_signal(_number: int, _frame: object) -> None:
-    """End in order at the first signal; the second ends the process at once."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt
-
-
-def _read_prompts() -> Iterator[str]:
-    """Yield the lines of standard input; empty ones are no prompts."""
-    for line in sys.stdin.buffer:
-        if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
-            yield prompt
-
-
-def load_with_warnings(file: Path) -> LoadedScenario:
-    loaded = load_scenario(file)
-    for warning in loaded.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return loaded
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -274,6 +198,8 @@ def cli() -> None:
 
 
 cli.add_command(run)
+cli.add_command(claude)
+cli.add_command(install_claude)
 
 
 @cli.command()
@@ -307,7 +233,7 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
     scenario, _, secrets = load_with_warnings(file)
     problems = [*map(str, static_problems(scenario)), *secrets]
     if servers:
-        settings = PlaySettings(mcp_config=mcp_config)
+        settings = PlaySettings(servers=_config_servers(mcp_config))
         problems += map(str, anyio.run(inspect_scenario, scenario, settings))
     for line in problems:
         click.echo(line, err=True)
@@ -423,7 +349,7 @@ def _server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _named_servers(mcp_config: Path | None, server: tuple[str, ...]) -> dict[str, StdioServer]:
-    named = read_config(mcp_config) if mcp_config is not None else {}
+    named = _config_servers(mcp_config)
     named |= [parse_server(server)] if server else []
     if not named:
         raise click.UsageError("Name a server, or a file of servers with --mcp-config.")

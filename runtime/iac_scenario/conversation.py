@@ -135,7 +135,7 @@ class ApiError(NamedTuple):
     word: str = "unknown"
 
 
-_TELL: Final = {
+FAILURES: Final = {
     "network_unreachable": ApiError("connection_error", "The network cannot be reached."),
     "connection_timeout": ApiError("timeout_error", "No answer within {after_ms:,} ms."),
     "auth_error": ApiError(
@@ -157,7 +157,7 @@ _WORDED: Final = ("auth_error", "tool_error")
 
 def describe_failure(failure: InjectedFailure) -> ApiError:
     """Return what is told of a failure."""
-    known = _TELL[failure.kind]
+    known = FAILURES[failure.kind]
     if failure.kind in _WORDED and "message" in failure.facts:
         return known._replace(message=failure.facts["message"])
     facts = {"after_ms": 0, "retry_after": 60, **failure.facts}
@@ -208,11 +208,15 @@ class FailureEvent:
 
 @dataclass(frozen=True, slots=True)
 class EndEvent:
-    """The end of what one prompt led to: scripted time in milliseconds, and tokens."""
+    """The end of what one prompt led to: scripted time in milliseconds, and tokens.
+
+    `max_turns` is the number of replies that ended it before the assistant was done, else 0.
+    """
 
     prompt: str
     duration_ms: int
     usage: Mapping[str, int]
+    max_turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from iac_scenario.client_callbacks import (
 from iac_scenario.matching import VARIABLE, schema_validator, schema_violation
 from iac_scenario.model import CallError, PlayError, StdioServer, ToolCall, public_name
 from iac_scenario.protocol_checks import MAX_PAGES, ProtocolChecker
-from iac_scenario.reader import build_servers
+from iac_scenario.reader import build_servers, read_json_option
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, text_result
 from iac_scenario.schema import check_document, format_field_path
 from iac_scenario.transports import open_http, open_module, open_stdio
@@ -45,10 +45,10 @@ _KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers", "serv
 """What is read of a server; clients keep keys of their own beside these."""
 
 
-def read_config(path: Path) -> dict[str, StdioServer]:
+def read_config(path: Path | str) -> dict[str, StdioServer]:
     """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"} or {"url"}}}`.
 
-    Raises PlayError for a file that is not of that form.
+    `path` names a file, or is its text. Raises PlayError for what is not of that form.
     """
     known = _server_table(path)
     for name, value in known.items():
@@ -70,13 +70,8 @@ def remote_servers(path: Path) -> dict[str, Any]:
     return {name: value for name, value in _server_table(path).items() if _is_remote(value)}
 
 
-def _server_table(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise PlayError(f"--mcp-config {path}: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise PlayError(f"--mcp-config {path}: is not JSON: {error}") from None
+def _server_table(path: Path | str) -> dict[str, Any]:
+    document = read_json_option(path, "--mcp-config")
     table = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(table, dict):
         raise PlayError(f"--mcp-config {path}: has no object mcpServers.")

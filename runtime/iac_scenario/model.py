@@ -21,6 +21,8 @@ Answer: TypeAlias = Literal["allow", "deny"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
+CLIENT_VERSION = "2.1.197"
+"""Of Claude Code, whose answers, lines and files these are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from iac_scenario.conversation import (
     Violation,
 )
 from iac_scenario.matching import BUILT_IN
-from iac_scenario.model import PlayError, ScenarioScript, scenario_calls
+from iac_scenario.model import CLIENT_VERSION, PlayError, ScenarioScript, scenario_calls
 from iac_scenario.results import shorten_value
 from iac_scenario.session import client_mode
 from iac_scenario.wire import FORMS, ModelReply, anthropic_message
@@ -140,7 +140,7 @@ class StreamPrinter:
             "permissionMode": client_mode(scenario.permissions.mode),
             "slash_commands": [],
             "apiKeySource": "none",
-            "claude_code_version": "scripted",
+            "claude_code_version": CLIENT_VERSION,
             "output_style": "default",
             "agents": [],
             "skills": [],
@@ -226,6 +226,11 @@ class StreamPrinter:
             "terminal_reason": "completed" if failure is None else "api_error",
             "fast_mode_state": "off",
         }
+        if event.max_turns:
+            del fields["result"]
+            reached = f"Reached maximum number of turns ({event.max_turns})"
+            fields |= {"subtype": "error_max_turns", "is_error": True, "errors": [reached],
+                       "terminal_reason": "max_turns"}  # fmt: skip
         return {**fields, "failed_expectations": self._missed} if self._missed else fields
 
 
@@ -235,6 +240,16 @@ class JsonPrinter(StreamPrinter):
     def event_lines(self, event: Event) -> Iterator[str]:
         """Yield one JSON object a prompt."""
         return (_compact(each) for each in self.event_messages(event) if each["type"] == "result")
+
+
+class ResultPrinter(StreamPrinter):
+    """The text of each prompt's result, as the client prints it."""
+
+    def event_lines(self, event: Event) -> Iterator[str]:
+        """Yield a text a prompt."""
+        for each in self.event_messages(event):
+            if each["type"] == "result":
+                yield each["result"] if "result" in each else f"Error: {each['errors'][0]}"
 
 
 def _failure_text(event: FailureEvent) -> str:
@@ -274,6 +289,7 @@ def answer_text(event: ResultEvent) -> str:
 FORMATS: Final[Mapping[str, Callable[[ScenarioScript], TextPrinter | StreamPrinter]]] = {
     "text": lambda _scenario: TextPrinter(),
     "json": JsonPrinter,
+    "result text": ResultPrinter,
     "stream-json": StreamPrinter,
     "stream-json with parts": partial(StreamPrinter, partial=True),
 }

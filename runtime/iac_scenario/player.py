@@ -30,6 +30,7 @@ from iac_scenario.model import (
     scenario_calls,
 )
 from iac_scenario.permissions import hidden_patterns
+from iac_scenario.reader import read_json_option
 from iac_scenario.results import shorten_value
 from iac_scenario.run_state import RunState, SessionClock
 from iac_scenario.sandbox import Sandbox
@@ -39,7 +40,6 @@ from iac_scenario.session import (
     HookVerdict,
     ScenarioSession,
     SessionHooks,
-    read_settings,
     settings_variables,
     with_settings,
 )
@@ -55,13 +55,15 @@ class PlaySettings:
     sandbox_root: Path | None = None
     allow_real_bash: bool = False
     unconfined: bool = False
-    mcp_config: Path | None = None
+    servers: Mapping[str, StdioServer] = field(default_factory=dict)
+    """Servers of a configuration, which win over those of the file."""
     permission_mode: PermissionMode | None = None
     timeouts: Mapping[str, int | None] = field(default_factory=dict)
     allowed: frozenset[str] = frozenset()
     config_dir: Path | None = None
     resumed: bool = False
-    settings: tuple[Path, ...] = ()
+    settings: tuple[Path | str, ...] = ()
+    max_turns: int = 0
     pool: ServerPool | None = None
     """Servers that other runs use too."""
 
@@ -99,6 +101,7 @@ async def play_scenario(
                 number += 1
                 stops = await _answer_prompt(stage, conversation, prompt, number, take)
             await stage.hooks.run("SessionEnd", reason="other")
+            stage.session.write_index()
             for violation in stage.verdict.remaining_violations(conversation):
                 take(violation)
         # Kept until the servers are gone: their task group would wrap it.
@@ -200,14 +203,12 @@ async def _open_run_state(
 ) -> AsyncIterator[RunState]:
     scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
-    documents = [*own, *read_settings(settings.settings)]
+    documents = [*own, *(read_json_option(one, "--settings") for one in settings.settings)]
     permissions = with_settings(scenario.permissions, documents)
     if settings.permission_mode is not None:
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
     timeouts = resolve_timeouts(settings.timeouts, scenario.timeouts)
-    # A file that is named must be right, also where no call needs a server.
-    named = {} if settings.mcp_config is None else read_config(settings.mcp_config)
     clock = SessionClock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _open_sandbox(scenario, settings, stack)
@@ -241,7 +242,7 @@ async def _open_run_state(
         real = None
         modes = {call_mode(call, scenario, settings.mode) for call in scenario_calls(scenario)}
         if "real_mcp" in modes:
-            servers = _configured_servers(scenario, named, places)
+            servers = _configured_servers(scenario, settings.servers, places)
             answers = client_answers(scenario, places)
             connected = connect_servers(servers, answers, timeouts, settings.pool)
             real = await stack.enter_async_context(connected)
@@ -253,7 +254,7 @@ async def _open_run_state(
         verdict = RunChecks(scenario)
         yield RunState(
             scenario, settings.mode, clock, timeouts, places, executor_of, sandbox, bash, real,
-            verdict, session, hooks,
+            verdict, session, hooks, settings.max_turns,
         )  # fmt: skip
 
 

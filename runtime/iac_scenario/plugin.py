@@ -135,6 +135,7 @@ class ScenarioItem(pytest.Item):
         import anyio
 
         from iac_scenario.conversation import Event, NoteEvent, scenario_prompts
+        from iac_scenario.mcp_servers import read_config
         from iac_scenario.output import RunRecorder
         from iac_scenario.player import PlaySettings, play_scenario
         from iac_scenario.reader import load_scenario
@@ -153,7 +154,7 @@ class ScenarioItem(pytest.Item):
             run = portal.call
         settings = PlaySettings(
             mode=self.config.getoption("--scenario-mode"),
-            mcp_config=None if config is None else Path(config),
+            servers={} if config is None else read_config(Path(config)),
             pool=pool,
         )
         recorder = RunRecorder(loaded.scenario)

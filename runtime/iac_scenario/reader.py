@@ -28,6 +28,7 @@ from iac_scenario.model import (
     InjectedFailure,
     LoadedScenario,
     PermissionRules,
+    PlayError,
     PromptPattern,
     ResponseRule,
     SamplingAnswer,
@@ -137,11 +138,23 @@ def load_scenario(path: Path) -> LoadedScenario:
         _check_meaning(document, (), add_problem, add_warning)
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
-    scenario = build_scenario(document, path, _session_identity(document, path), parsed)
+    scenario = build_scenario(document, path, session_identity(document, path.stem), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     advice = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (str(problem_at(where, advice)) for where in secret_locations(parsed.value))
     return LoadedScenario(scenario, tuple(warnings), secrets)
+
+
+def read_json_option(given: Path | str, option: str) -> Any:
+    """Return the value of an option: JSON, or a file that holds it. Raises PlayError."""
+    text = str(given)
+    try:
+        is_text = text.lstrip().startswith("{")
+        return json.loads(text if is_text else Path(given).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PlayError(f"{option} {given}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise PlayError(f"{option} {given}: is not JSON, so it cannot be parsed: {error}") from None
 
 
 def secret_locations(value: Any, where: Where = ()) -> Iterator[Where]:
@@ -184,9 +197,10 @@ def _parse_text(path: Path, text: str) -> PositionedDocument:
     return parsed
 
 
-def _session_identity(document: dict[str, Any], path: Path) -> SessionIdentity:
+def session_identity(document: Mapping[str, Any], name: str) -> SessionIdentity:
+    """Return the identity that a document gives to a session; `name` is for one without."""
     seed = document.get("seed", 0)
-    name = document.get("name", path.stem)
+    name = document.get("name", name)
     return SessionIdentity(
         session_id=document.get("session_id") or str(uuid.uuid5(_NAMESPACE, f"{name}\n{seed}")),
         model=document.get("default_model", "scripted"),

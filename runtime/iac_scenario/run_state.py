@@ -88,6 +88,7 @@ class RunState:
     verdict: RunChecks
     session: ScenarioSession
     hooks: SessionHooks
+    max_turns: int = 0
 
     def startup_violations(self) -> Iterator[Violation]:
         """Yield what is wrong before the first prompt."""
@@ -106,7 +107,7 @@ class RunState:
         self, step: NextReply, prompt: str, number: int
     ) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
-        start = self.clock.passed_ms
+        start, reached = self.clock.passed_ms, 0
         delay = step.reply.delay_ms
         await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
         if step.failure is not None:
@@ -114,14 +115,17 @@ class RunState:
             yield FailureEvent(step.failure, describe_failure(step.failure))
         else:
             position, real = 0, list[ToolCall]()
-            for reply in reply_chain(step.reply):
+            for turn, reply in enumerate(reply_chain(step.reply), 1):
                 async for event in self._play_reply(reply, number, position):
                     yield event
                 real += [call for call in reply.calls if not self.is_scripted(call)]
                 position += len(reply.calls)
+                if turn == self.max_turns and reply.calls:
+                    reached = turn
+                    break
             for violation in self.verdict.unchecked_calls(step.line, real, step.reply):
                 yield violation
-        yield EndEvent(prompt, self.clock.passed_ms - start, step.reply.usage)
+        yield EndEvent(prompt, self.clock.passed_ms - start, step.reply.usage, reached)
 
     async def _play_reply(
         self, reply: ScriptedReply, number: int, first: int

@@ -95,9 +95,9 @@ def _check_table(name: str, value: dict[str, Any], path: Where, wrong: Say, igno
         here = (*path, key)
         if key not in fields:
             wrong(here, _unknown_field_message(key, fields))
-        elif not fields[key].honoured:
-            ignored(here, "is a field of claudeless that has no effect here.")
         else:
+            if not fields[key].honoured:
+                ignored(here, "is a field of claudeless that has no effect here.")
             _check_field(fields[key].types, item, here, wrong, ignored)
     for key, field in fields.items():
         if field.required and key not in value:

@@ -21,10 +21,12 @@ from typing import Any, Final
 
 import anyio.to_thread
 
+from iac_base.files import write_whole
 from iac_scenario.bash import BashLimits, run_bounded
 from iac_scenario.conversation import CallEvent, Event, FailureEvent, ResultEvent, TextEvent
 from iac_scenario.matching import search_pattern
 from iac_scenario.model import (
+    CLIENT_VERSION,
     PERMISSION_MODES,
     CallError,
     PermissionMode,
@@ -64,8 +66,7 @@ class ScenarioSession:
         self._before: PermissionMode | None = mode if mode != "plan" else "default"
         self._parent: str | None = None
         self._count = 0
-        place = re.sub(r"[^A-Za-z0-9]", "-", working_directory)
-        self.transcript = folder / "projects" / place / f"{self.id}.jsonl" if folder else None
+        self.transcript = _transcript_path(folder, working_directory, self.id) if folder else None
 
     def begin_run(self, *, resumed: bool) -> tuple[list[str], dict[str, Any]]:
         """Return the prompts so far and what was captured. Raises PlayError for no session."""
@@ -92,6 +93,25 @@ class ScenarioSession:
             path = self.folder / kind / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+
+    def write_index(self) -> None:
+        """Enter the session into its project's index, beside the others."""
+        if self.transcript is None or not self.transcript.is_file():
+            return
+        lines = [*map(json.loads, self.transcript.read_text(encoding="utf-8").splitlines())]
+        said = [line for line in lines if "message" in line]
+        prompts = (line["message"]["content"] for line in said if line["type"] == "user")
+        index = self.transcript.with_name("sessions-index.json")
+        old = json.loads(index.read_text(encoding="utf-8"))["entries"] if index.is_file() else []
+        entry = {
+            "sessionId": self.id, "fullPath": str(self.transcript),
+            "fileMtime": self.transcript.stat().st_mtime_ns // 1_000_000,
+            "firstPrompt": next(prompts, ""), "messageCount": len(said),
+            "created": lines[0]["timestamp"], "modified": lines[-1]["timestamp"],
+            "gitBranch": "", "projectPath": self.working_directory, "isSidechain": False,
+        }  # fmt: skip
+        entries = [*(one for one in old if one["sessionId"] != self.id), entry]
+        write_whole(index, json.dumps({"version": 1, "entries": entries}, indent=2))
 
     def record_prompt(self, prompt: str) -> None:
         """Record what the user says."""
@@ -134,7 +154,8 @@ class ScenarioSession:
             "stop_sequence": None, "usage": usage,
         }  # fmt: skip
         more = {} if error is None else {"error": error, "isApiErrorMessage": True}
-        self._record_line("assistant", message=message, **more)
+        key = f"req_{self._make_uuid('request').hex[:24]}"
+        self._record_line("assistant", message=message, requestId=key, **more)
 
     def _record_line(self, kind: str, **facts: Any) -> None:
         if self.transcript is None:
@@ -143,7 +164,7 @@ class ScenarioSession:
         key = str(self._make_uuid("line"))
         line = {
             "parentUuid": self._parent, "isSidechain": False, "userType": "external",
-            "cwd": self.working_directory, "sessionId": self.id, "version": "scripted",
+            "cwd": self.working_directory, "sessionId": self.id, "version": CLIENT_VERSION,
             "gitBranch": "", "type": kind, **facts, "uuid": key,
             "timestamp": self._now().isoformat(),
         }  # fmt: skip
@@ -216,19 +237,39 @@ DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallR
 }
 
 
-def latest_session(folder: Path) -> str:
-    """Return the id of the session that was written last. Raises PlayError for none."""
-    transcripts: Sequence[Path] = [*(folder / "projects").glob("*/*.jsonl")]
+def _transcript_path(folder: Path, working_directory: str, session: str) -> Path:
+    place = re.sub(r"[^A-Za-z0-9]", "-", working_directory)
+    return folder / "projects" / place / f"{session}.jsonl"
+
+
+def fork_session(folder: Path | None, working_directory: str, known: str, own: str) -> None:
+    """Copy a session's transcript to another id; where there is none, resuming says so."""
+    source = _transcript_path(folder or Path(), working_directory, known)
+    if folder is None or not source.is_file():
+        raise PlayError(f"No conversation found with session ID: {known}")
+    text = source.read_text(encoding="utf-8").replace(known, own)
+    source.with_stem(own).write_text(text, encoding="utf-8")
+
+
+def latest_session(folder: Path | None, working_directory: str | None = None) -> str:
+    """Return the id of the session, of one folder's or of all, that was written last.
+
+    Raises PlayError for none.
+    """
+    top, name = folder or Path(), "*/*.jsonl"
+    if working_directory is not None:
+        name = f"{_transcript_path(top, working_directory, '').parent.name}/*.jsonl"
+    transcripts = [*(top / "projects").glob(name)] if folder else []
     if not transcripts:
-        raise PlayError(f"No conversation found to continue in {folder}")
+        raise PlayError(f"No conversation found to continue{f' in {folder}' if folder else ''}")
     return max(transcripts, key=lambda path: path.stat().st_mtime_ns).stem
 
 
-_CLIENT_MODES: Final[Mapping[PermissionMode, str]] = {
+_MODE_NAMES: Final[Mapping[PermissionMode, str]] = {
     "accept-edits": "acceptEdits", "bypass-permissions": "bypassPermissions", "dont-ask": "dontAsk",
 }  # fmt: skip
-_MODES: Final[Mapping[str, PermissionMode]] = {
-    **{name: mode for mode, name in _CLIENT_MODES.items()},
+CLIENT_MODES: Final[Mapping[str, PermissionMode]] = {
+    **{name: mode for mode, name in _MODE_NAMES.items()},
     **{mode: mode for mode in PERMISSION_MODES},
 }
 _OF_CALLS: Final = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
@@ -247,7 +288,7 @@ _NOT_PLAYED: Final = frozenset(
 
 def client_mode(mode: PermissionMode | None) -> str:
     """Return a mode as Claude Code spells it."""
-    return _CLIENT_MODES.get(mode, mode) if mode is not None else "default"
+    return _MODE_NAMES.get(mode, mode) if mode is not None else "default"
 
 
 def unplayed_events(settings: Sequence[Any]) -> Iterator[str]:
@@ -278,17 +319,6 @@ class HookVerdict:
 _NOTHING: Final = HookVerdict()
 
 
-def read_settings(paths: Sequence[Path]) -> list[Any]:
-    """Return settings files in their order. Raises PlayError."""
-    documents = []
-    for path in paths:
-        try:
-            documents.append(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise PlayError(f"{path}: cannot be read as settings: {error}") from None
-    return documents
-
-
 def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> PermissionRules:
     """Return the scenario's rules and those of its settings; a mode of the scenario wins."""
     mode = rules.mode
@@ -298,11 +328,11 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
         for kind in lists:
             lists[kind] += tuple(permissions.get(kind, ()))
         name = permissions.get("defaultMode")
-        if name is not None and name not in _MODES:
-            known = ", ".join(_MODES)
+        if name is not None and name not in CLIENT_MODES:
+            known = ", ".join(CLIENT_MODES)
             raise PlayError(f"settings: permissions.defaultMode: {name!r} is not one of {known}.")
         if name is not None and rules.mode is None:
-            mode = _MODES[name]
+            mode = CLIENT_MODES[name]
     return replace(rules, mode=mode, allow=lists["allow"], ask=lists["ask"], deny=lists["deny"])
 
 
