@@ -267,7 +267,7 @@ def _install(session: nox.Session, name: str, npm: "list[str]", pypi: "list[str]
 
 @nox.session
 def reference(session: nox.Session) -> None:
-    """Write .build/reference, to read it here, and the scenario format's page, from the code."""
+    """Write .build/reference, to read it here, and the schema of scenarios, from the code."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "docs/make_reference.py")
     session.run("python", "docs/make_scenario.py")

@@ -50,12 +50,12 @@ app = "safari"
 """
 VIEWS = {
     "now": "/now",
-    "apps": "/apps",
+    "permissions": "/permissions",
     "app": "/apps/notes",
     "tool": "/tools/notes_make_note",
     "search": "/search?q=which mails came today",
-    "calls": "/calls",
-    "call": "/calls?tool=notes_make_note",
+    "history": "/history",
+    "call": "/history?tool=notes_make_note",
     "changes": "/changes?compare=1&app=notes",
     "rules": "/rules",
 }
@@ -171,19 +171,23 @@ def main() -> None:
         tab.goto(found.group())
         tab.wait_for_selector(".question")
         says = tab.evaluate(
-            """() => [...document.querySelectorAll(".question .said > *")].map((one) =>
-            one.tagName === "P" ? one.innerText :
-            [...one.querySelectorAll("td")].map((td) => td.innerText))"""
+            """() => {
+            const one = document.querySelector(".question");
+            const rows = [...one.querySelectorAll("li")]
+                .map((row) => row.innerText.split("\\n")[0]);
+            return [one.querySelector("h3").innerText, rows];
+            }"""
         )
         for theme in ("light", "dark"):
             tab.emulate_media(color_scheme=theme)
             for name, path in VIEWS.items():
                 tab.goto(f"{found[1]}{path}")
                 if name == "call":
-                    tab.click("tbody a")
+                    tab.click(".call .what a")
                 # Where the files of whoever makes the pictures are is nobody's business.
                 tab.evaluate("document.querySelectorAll('.file').forEach(" + HOME)
-                time.sleep(0.2)
+                tab.wait_for_load_state("networkidle")
+                time.sleep(0.4)
                 keep(f"page-{name}", theme, tab.screenshot())
         chat_views(browser, answers, says)
         browser.close()

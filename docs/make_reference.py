@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 
 import click
 from lint_language import messages
+from make_scenario import reference_page
 
 from iac_base.errors import ErrorType
 from iac_gen.cli import cli as gen
@@ -72,6 +73,7 @@ def pages() -> dict[str, str]:
         "server.md": _server(),
         "settings.md": _settings(),
         "errors.md": _errors(),
+        "scenario-file.md": _page("A scenario's file", reference_page()),
         "rooms.md": _rooms(),
         "messages.md": _messages(),
         **{
@@ -98,6 +100,7 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
                 ("[server](server.md)", "the server's own tools, resources and prompts"),
                 ("[settings](settings.md)", "variables, presets, rules, clients' files"),
                 ("[errors](errors.md)", "types of errors, and Apple's error numbers"),
+                ("[scenario file](scenario-file.md)", "every table and field of a scenario"),
                 ("[rooms](rooms.md)", "every file of the code, and what it does"),
                 ("[messages](messages.md)", "everything the programs say, by package and file"),
             ],

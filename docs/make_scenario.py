@@ -1,4 +1,4 @@
-"""Writes what docs/scenario.md and docs/scenario.schema.json take from the table of fields."""
+"""Writes docs/scenario.schema.json from the table of fields; the reference has them as a page."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,6 @@ from typing import Any, Final
 from iac_scenario.schema import ROOT, TABLES, FieldFormat
 
 FOLDER = Path(__file__).parent
-START, END = "<!-- reference: from the table of fields -->\n", "<!-- end of the reference -->\n"
 
 _SIMPLE: Final[Mapping[str, Mapping[str, Any]]] = {
     "text": {"type": "string"},
@@ -41,7 +40,7 @@ def reference_page() -> str:
     """Return the fields of every table as Markdown, the file itself first."""
     lines: list[str] = []
     for name, table in TABLES.items():
-        lines += [f"### {_title(name)}", "", table.doc, ""]
+        lines += [f"## {_title(name)}", "", table.doc, ""]
         lines += ["| field | type | meaning | default |", "|---|---|---|---|"]
         lines += [_row(key, field) for key, field in table.fields.items() if field.honoured]
         ignored = [f"`{key}`" for key, field in table.fields.items() if not field.honoured]
@@ -116,12 +115,7 @@ def _title(name: str) -> str:
 
 
 def main() -> None:
-    """Rewrite both files."""
-    page = FOLDER / "scenario.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(START)
-    after = rest.partition(END)[2]
-    text = f"{before}{START}{reference_page()}{END}{after}"
-    page.write_text(text, encoding="utf-8")
+    """Rewrite the schema."""
     (FOLDER / "scenario.schema.json").write_text(json_schema(), encoding="utf-8")
 
 

@@ -14,14 +14,12 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from iac_accessibility.arguments import (
-    AppName,
     ChangedLines,
     ChangeDone,
     ElementDone,
     ElementName,
     ElementValue,
     RateLimitWarning,
-    Seconds,
     UiCall,
 )
 from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
@@ -49,7 +47,7 @@ from iac_accessibility.target import (
     describe_app,
     find_target,
 )
-from iac_accessibility.toolset import acting_tool, change_tool
+from iac_accessibility.toolset import acting_tool
 from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quote_text
 from iac_base.text import escape_hidden
@@ -61,46 +59,23 @@ _TRUTH: Final = {
 }
 
 
-@change_tool
-def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
-    """Perform one of the element's own actions.
-
-    Raises:
-        UiError: The path leads nowhere or elsewhere, or the element has no such action.
-    """
-    target, asked = find_target(session, call), call.arguments["action"]
-    action = action_name(asked)
-    check_action(target.node, action, asked)
-    line, more = f"{action} {target.name}", {"action": action}
-    return ElementChange(
-        target, line, lambda now: now.perform(action), action=action, words=(action,), more=more
-    )
-
-
 @acting_tool(
-    plan=plan_perform_action,
     words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
     " icon link popup press push radio select tab tap tick triangle uncheck untick",
     example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
 )
-def perform_action(
-    *, app: AppName | None = None, element: ElementName, action: str, timeout: Seconds | None = None
-) -> None:
+def perform_action(call: UiCall, element: ElementName, action: str) -> ElementChange:
     """Perform one of an element's own actions, such as press, and return the element's state.
 
     Args:
         action: One of the element's own actions, such as press or show_menu.
     """
-
-
-@change_tool
-def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
-    """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
-
-    Raises:
-        UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
-    """
-    return _value_change(find_target(session, call), call.arguments["value"])
+    target, name = find_target(call, element), action_name(action)
+    check_action(target.node, name, action)
+    line, more = f"{name} {target.name}", {"action": name}
+    return ElementChange(
+        target, line, lambda now: now.perform(name), action=name, words=(name,), more=more
+    )
 
 
 class ValueDone(ChangeDone):
@@ -111,7 +86,6 @@ class ValueDone(ChangeDone):
 
 
 @acting_tool(
-    plan=plan_set_value,
     answer=ValueDone,
     words="address box checkbox drag enter field fill form put search slider text type value write",
     example={
@@ -120,16 +94,11 @@ class ValueDone(ChangeDone):
         "value": "example.com",
     },
 )
-def set_value(
-    *,
-    app: AppName | None = None,
-    element: ElementName,
-    value: ElementValue,
-    timeout: Seconds | None = None,
-) -> None:
+def set_value(call: UiCall, element: ElementName, value: ElementValue) -> ElementChange:
     """Set the value of a text field, slider or check box, and read it back. If it cannot be
     set directly, IAC pastes or types it, and the result says so.
     """
+    return _value_change(find_target(call, element), value)
 
 
 def _value_change(target: Target, given: str | float | bool) -> ElementChange:
@@ -217,16 +186,20 @@ _DOTS: Final = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 _GAP: Final = re.compile(r"\t| {3,}")
 
 
-@change_tool
-def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
-    """Choose a menu item: it is looked for, no menu is opened.
+@acting_tool(
+    words="bar choose command item menu open pick select submenu",
+    example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
+    named=True,
+)
+def click_menu(call: UiCall, menu_path: str) -> ElementChange:
+    """Choose an item in an app's menu bar by the titles: File > Save As…
 
-    Raises:
-        UiError: There is no menu bar, no such menu or item (the nearest are named), or it is
-            disabled.
+    Args:
+        menu_path: Menu and item: File > Save As…
     """
-    app = call.app
-    item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
+    app, session = call.app, call.session
+    # It is looked for, no menu is opened.
+    item, named = _find_menu_item(session, app, menu_path, call.seconds)
     element = with_row(session.bridge, app, item, seconds=call.seconds)
     if call.bound and (why := describe_differences(call.bound[0], element)):
         raise stale_error(session, app, element.path, call.bound[0], why)
@@ -242,19 +215,6 @@ def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
         words=tuple(named),
         more={"action": action, "element_path": element.path},
     )
-
-
-@acting_tool(
-    plan=plan_click_menu,
-    words="bar choose command item menu open pick select submenu",
-    example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
-)
-def click_menu(*, app: AppName, menu_path: str, timeout: Seconds | None = None) -> None:
-    """Choose an item in an app's menu bar by the titles: File > Save As…
-
-    Args:
-        menu_path: Menu and item: File > Save As…
-    """
 
 
 def _find_menu_item(
@@ -361,30 +321,18 @@ _CHOICE_ROLES: Final = frozenset(
 _CHOSEN: Final = 0.5
 
 
-@change_tool
-def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
-    """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
-
-    Raises:
-        UiError: There is no such option; those that are there are named.
-    """
-    return _option_change(find_target(session, call), str(call.arguments["option"]))
-
-
 @acting_tool(
-    plan=plan_select_option,
     words="choice choose combo dropdown list option pick pop popup select switch tab up",
     example={"element": "e12", "option": "Green"},
 )
-def select_option(
-    *, app: AppName | None = None, element: ElementName, option: str, timeout: Seconds | None = None
-) -> None:
+def select_option(call: UiCall, element: ElementName, option: str) -> ElementChange:
     """Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's
     title.
 
     Args:
         option: Title of the option.
     """
+    return _option_change(find_target(call, element), option)
 
 
 def _option_change(target: Target, wanted: str) -> ElementChange:
@@ -497,25 +445,6 @@ def _match_option(wanted: str, titles: Sequence[str]) -> int:
     )
 
 
-@change_tool
-def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
-    """Set the values of many elements, asked about once; of a pop-up its option is chosen.
-
-    Raises:
-        UiError: One of them is not there or takes no such value; nothing is set then.
-    """
-    changes: list[ElementChange] = []
-    for at, row in enumerate(call.arguments["fields"]):
-        target = find_target(session, call, str(row["element"]), at)
-        try:
-            changes.append(_value_change(target, row["value"]))
-        except UiError as error:
-            if error.reason != "not_settable" or target.node.role not in _CLOSED:
-                raise
-            changes.append(_option_change(target, str(row["value"])))
-    return changes
-
-
 class FieldValue(TypedDict):
     """An element and the value that it gets."""
 
@@ -541,21 +470,27 @@ class FormDone(TypedDict):
 
 
 @acting_tool(
-    plan=plan_fill_form,
     answer=FormDone,
     words="address enter fields fill form login name register set several values",
     example={"fields": [{"element": "e12", "value": "Ada"}, {"element": "e15", "value": True}]},
     timeout=20.0,
 )
 def fill_form(
-    *,
-    app: AppName | None = None,
-    fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)],
-    timeout: Seconds | None = None,
-) -> None:
+    call: UiCall, fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)]
+) -> list[ElementChange]:
     """Set the values of many elements of one app with one approval. Stops at the first element
     that does not take its value.
 
     Args:
         fields: Elements and their values, in order.
     """
+    changes: list[ElementChange] = []
+    for at, row in enumerate(fields):
+        target, value = find_target(call, row["element"], at), row["value"]
+        try:
+            changes.append(_value_change(target, value))
+        except UiError as error:
+            if error.reason != "not_settable" or target.node.role not in _CLOSED:
+                raise
+            changes.append(_option_change(target, str(value)))
+    return changes

@@ -18,10 +18,7 @@ from iac_runtime.tool import limits
 from iac_runtime.toolkit import Call, Tool
 
 AppName = Annotated[str | int, "Name, bundle id or process id."]
-ElementName = Annotated[
-    str,
-    "Its id from a result, such as e12, or its path: window[0]/button[@title='Close'].",
-]
+ElementName = Annotated[str, "Its id from a result, such as e12, or its path."]
 Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "In seconds."]
 FewItems = Annotated[int, limits(minimum=1, maximum=200)]
 TokenLimit = Annotated[int, limits(minimum=200, maximum=25_000)]
@@ -101,7 +98,7 @@ class ElementDone(TypedDict):
 class ChangeDone(ElementDone, total=False):
     """What every call that changes an element answers."""
 
-    dialog: Annotated[str, "The dialog that is now open and has to be closed first."]
+    dialog: Annotated[str, "What waits for an answer: a dialog, or what opened in another app."]
     dialog_app: Annotated[int, "Process id of its app, if that is another."]
     changes: ChangedLines
     rate_limit_warning: RateLimitWarning
@@ -122,6 +119,7 @@ class UiCall:
     """A call of a tool.
 
     Attributes:
+        session: The bridge, and what is remembered between calls.
         arguments: They fit the tool's schema.
         seconds: The time that it may take.
         named: The app; None where none was named.
@@ -132,6 +130,7 @@ class UiCall:
         apps: Those that may be read: the one that was named, or all that run and are not denied.
     """
 
+    session: UiSession
     arguments: Mapping[str, Any]
     seconds: float
     named: UiApp | None
@@ -215,13 +214,13 @@ def prepare_call(
     with error_context(app, tool=tool.name):
         path = known.path if known else _canonical_path(text) if text else ""
         if agreed is None:
-            return UiCall(arguments, seconds, app, path)
+            return UiCall(session, arguments, seconds, app, path)
         before, elements = agreed
         if app is None or (before.pid, before.started) != (app.pid, app.started):
             why = f"{before.name} was started again in another process"
             raise StaleError(elements[0].path, why)
         bound = tuple(element.fingerprint for element in elements)
-        return UiCall(arguments, seconds, app, path, bound)
+        return UiCall(session, arguments, seconds, app, path, bound)
 
 
 def _canonical_path(path: str) -> str:

@@ -29,9 +29,11 @@ from iac_accessibility.model import (
 from iac_accessibility.outline import element_state, shown_value
 from iac_accessibility.risk import (
     CONFIRMS_TEXT,
+    HIDDEN,
     ChangeFacts,
     ChangeLevel,
     assess_level,
+    hidden_in,
     holds_secret,
     is_dialog,
     return_does,
@@ -54,7 +56,7 @@ _NEWS: Final = 0.8
 """Seconds for what an act changed, beside those of the act."""
 
 _ANNOUNCED: Final = 2.0
-_IDLE: Final = 0.5
+_IDLE: Final = 0.25
 """Seconds in which a dialog of another program may come: after a title that announces one, and
 after an act of which the app itself shows nothing."""
 
@@ -257,15 +259,16 @@ def _other_dialog(
 
     if before is None or not wait_until(came_to_front, seconds):
         return {}
-    window = came_to_front()
-    other = window and next((one for one in session.running_apps() if one.pid == window.pid), None)
-    if window is None or other is None or not shows(other):
-        return {}
-    note = (
-        f"{quote_text(window.title, 60)} of {other.name} is now in front. To work in it, give"
-        f" app {other.pid}."
-    )
-    return {"dialog": window.title, "dialog_app": other.pid, "notes": [note]}
+    # The act is done, whatever is not to be had of the other.
+    with suppress(ToolError, UiFault):
+        window, running = came_to_front(), session.running_apps()
+        for other in running:
+            if window is not None and other.pid == window.pid and shows(other):
+                title = HIDDEN if hidden_in(other.id) == "texts" else window.title
+                note = f"{quote_text(title, 60)} of {other.name} is now in front."
+                guidance = f"To work in it, give app {other.pid}."
+                return {"dialog": title, "dialog_app": other.pid, "notes": [note, guidance]}
+    return {}
 
 
 def _wait_for_dialog(
@@ -316,7 +319,9 @@ def _read_settled(
     """Return the element as it is now, once an animation of the press is over; None if gone."""
     session, node = target.session, target.node
     if is_screen_window(node):
-        return node
+        with suppress(UiError, UiFault):
+            return find_screen_window(session, target.app, target.found).node
+        return None
     settled = time.monotonic() + min(_SETTLE, seconds)
     reader = session.bridge.open_reader(target.app, whole=False, timeout=seconds)
     # A browser takes a value at once and shows it a moment later.

@@ -6,12 +6,10 @@ from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 from iac_accessibility.arguments import (
-    AppName,
     ChangeDone,
     ElementName,
     ScreenPoint,
     ScreenSize,
-    Seconds,
     UiCall,
 )
 from iac_accessibility.bridge import Stroke, parse_stroke, stroke_effect, wait_until
@@ -21,7 +19,6 @@ from iac_accessibility.errors import UiError
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import TEXT_ROLES, Frame, UiFault
 from iac_accessibility.risk import holds_secret, return_does
-from iac_accessibility.session import UiSession
 from iac_accessibility.target import (
     ESCAPE,
     UNREAD,
@@ -33,7 +30,7 @@ from iac_accessibility.target import (
     moved_error,
     open_devices,
 )
-from iac_accessibility.toolset import acting_tool, change_tool
+from iac_accessibility.toolset import acting_tool
 from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
 from iac_runtime.tool import limits
@@ -52,16 +49,25 @@ _PLACED: Final = 1.0
 _UNKNOWN: Final = "does something that cannot be known beforehand"
 
 
-@change_tool
-def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
-    """Press combinations of keys, in an element or where the app's keyboard is.
+@acting_tool(
+    words="arrow combination confirm dismiss enter escape hotkey key keyboard keys modal return"
+    " shortcut tab",
+    example={"app": "TextEdit", "keys": ["cmd+s"]},
+)
+def press_keys(
+    call: UiCall,
+    keys: Annotated[list[str], limits(minItems=1, maxItems=50)],
+    element: ElementName | None = None,
+) -> ElementChange:
+    """Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or
+    where the app has the keyboard focus. Works even while a dialog blocks the app.
 
-    Raises:
-        UiError: A combination is unknown, or there is nowhere to give it to.
+    Args:
+        keys: Combinations in order, such as ctrl+shift+s, Return, Down, F5, a.
     """
-    strokes = [parse_stroke(text) for text in call.arguments["keys"]]
-    open_devices(session)
-    target = find_target(session, call) if call.path else _keyboard_target(session, call)
+    strokes = [*map(parse_stroke, keys)]
+    open_devices(call.session)
+    target = find_target(call, element) if element else _keyboard_target(call)
     secret = holds_secret(target.node)
     named = " ".join("[secret]" if secret and one.is_character else one.text for one in strokes)
 
@@ -82,27 +88,6 @@ def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@acting_tool(
-    plan=plan_press_keys,
-    words="arrow combination confirm dismiss enter escape hotkey key keyboard keys modal return"
-    " shortcut tab",
-    example={"app": "TextEdit", "keys": ["cmd+s"]},
-)
-def press_keys(
-    *,
-    app: AppName | None = None,
-    keys: Annotated[list[str], limits(minItems=1, maxItems=50)],
-    element: ElementName | None = None,
-    timeout: Seconds | None = None,
-) -> None:
-    """Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or
-    where the app has the keyboard focus. Works even while a dialog blocks the app.
-
-    Args:
-        keys: Combinations in order, such as ctrl+shift+s, Return, Down, F5, a.
-    """
-
-
 def _stroke_effect_at(stroke: Stroke, element: ElementFound) -> str:
     """Return what a combination does where the keyboard is."""
     node = element.node
@@ -114,9 +99,9 @@ def _stroke_effect_at(stroke: Stroke, element: ElementFound) -> str:
     return stroke_effect(stroke, in_text=in_text)
 
 
-def _keyboard_target(session: UiSession, call: UiCall) -> Target:
+def _keyboard_target(call: UiCall) -> Target:
     """Return the element that has the app's keyboard; its window where the app does not say."""
-    app = call.app
+    app, session = call.app, call.session
     element: ElementFound | None = None
     with suppress(UiFault):
         if handle := session.bridge.focused_element(app, _FOCUS_SECONDS):
@@ -125,14 +110,20 @@ def _keyboard_target(session: UiSession, call: UiCall) -> Target:
     return Target(session, app, element or find_screen_window(session, app), call.seconds)
 
 
-@change_tool
-def plan_type_text(session: UiSession, call: UiCall) -> ElementChange:
-    """Put a text in behind what an element holds.
+@acting_tool(
+    answer=ChangeDone,
+    words="append enter field input insert keyboard paste text type typing words write",
+    example={"element": "e12", "text": "Grüße aus 山田"},
+    timeout=10.0,
+)
+def type_text(call: UiCall, element: ElementName, text: str) -> ElementChange:
+    """Add text at the end of an element, all of it or nothing. IAC sets it directly, pastes it
+    and restores the clipboard, or types it.
 
-    Raises:
-        UiError: The element does not accept text.
+    Args:
+        text: The text, in any language, with line breaks.
     """
-    target, text = find_target(session, call), str(call.arguments["text"])
+    target = find_target(call, element)
     node = target.node
     check_enabled(node)
     if node.role not in {*TEXT_ROLES, "terminal"} and "editable" not in node.states:
@@ -145,34 +136,26 @@ def plan_type_text(session: UiSession, call: UiCall) -> ElementChange:
 
 
 @acting_tool(
-    plan=plan_type_text,
-    answer=ChangeDone,
-    words="append enter field input insert keyboard paste text type typing words write",
-    example={"element": "e12", "text": "Grüße aus 山田"},
-    timeout=10.0,
+    words="button context double doubleclick hit menu mouse open picture point pointer popup right"
+    " rightclick secondary shortcut tap",
+    example={"element": "e12", "count": 2},
 )
-def type_text(
-    *, app: AppName | None = None, element: ElementName, text: str, timeout: Seconds | None = None
-) -> None:
-    """Add text at the end of an element, all of it or nothing. IAC sets it directly, pastes it
-    and restores the clipboard, or types it.
+def click(
+    call: UiCall,
+    element: ElementName,
+    button: Literal["left", "middle", "right"] = "left",
+    count: Annotated[int, limits(minimum=1, maximum=3)] = 1,
+    point: ScreenPoint | None = None,
+) -> ElementChange:
+    """Click an element, or open its context menu with the right button. A single click uses the
+    element's own action; other clicks move the pointer to its middle, or to a point in it.
 
     Args:
-        text: The text, in any language, with line breaks.
+        button: Default: left.
+        count: How many clicks: 2 for a double click. Default: 1.
+        point: The point in the element, from its top left corner.
     """
-
-
-@change_tool
-def plan_click(session: UiSession, call: UiCall) -> ElementChange:
-    """Click an element: by its own action where a single click is asked for, else by the pointer.
-
-    Raises:
-        UiError: It is disabled.
-    """
-    arguments, target = call.arguments, find_target(session, call)
-    button: str = arguments.get("button", "left")
-    count = int(arguments.get("count", 1))
-    point: Mapping[str, float] | None = arguments.get("point")
+    target = find_target(call, element)
     single = count == 1 and point is None
     how = {1: "click", 2: "double-click", 3: "triple-click"}[count]
     if button != "left":
@@ -209,40 +192,22 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
 
 
 @acting_tool(
-    plan=plan_click,
-    words="button context double doubleclick hit menu mouse open picture point pointer popup right"
-    " rightclick secondary shortcut tap",
-    example={"element": "e12", "count": 2},
+    words="bottom down further into more page reveal scroll show top up view",
+    example={"element": "e12", "pages": 1},
 )
-def click(
-    *,
-    app: AppName | None = None,
+def scroll(
+    call: UiCall,
     element: ElementName,
-    button: Literal["left", "middle", "right"] | None = None,
-    count: Annotated[int, limits(minimum=1, maximum=3)] | None = None,
-    point: ScreenPoint | None = None,
-    timeout: Seconds | None = None,
-) -> None:
-    """Click an element, or open its context menu with the right button. A single click uses the
-    element's own action; other clicks move the pointer to its middle, or to a point in it.
+    pages: Annotated[float, limits(minimum=-50, maximum=50)] = 0,
+    direction: Literal["vertical", "horizontal"] = "vertical",
+) -> ElementChange:
+    """Scroll an element into view, or scroll its contents by pages.
 
     Args:
-        button: Default: left.
-        count: How many clicks: 2 for a double click. Default: 1.
-        point: The point in the element, from its top left corner.
+        pages: Pages down or right; negative for up or left. Default: 0.
+        direction: Default: vertical.
     """
-
-
-@change_tool
-def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
-    """Bring an element into view, or scroll it by pages.
-
-    Raises:
-        UiError: It can neither be shown nor scrolled.
-    """
-    target = find_target(session, call)
-    pages = float(call.arguments.get("pages", 0))
-    across = call.arguments.get("direction", "vertical") == "horizontal"
+    target, across = find_target(call, element), direction == "horizontal"
 
     def scroll_element(now: Target) -> Mapping[str, Any]:
         if pages:
@@ -264,30 +229,17 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
 
 
 @acting_tool(
-    plan=plan_scroll,
-    words="bottom down further into more page reveal scroll show top up view",
-    example={"element": "e12", "pages": 1},
+    words="drag drop mouse move onto order pointer reorder",
+    example={"element": "e12", "to": "e15"},
+    timeout=10.0,
 )
-def scroll(
-    *,
-    app: AppName | None = None,
-    element: ElementName,
-    pages: Annotated[float, limits(minimum=-50, maximum=50)] | None = None,
-    direction: Literal["vertical", "horizontal"] | None = None,
-    timeout: Seconds | None = None,
-) -> None:
-    """Scroll an element into view, or scroll its contents by pages.
+def drag(call: UiCall, element: ElementName, to: str) -> list[ElementChange]:
+    """Drag an element onto another element with the pointer.
 
     Args:
-        pages: Pages down or right; negative for up or left. Default: 0.
-        direction: Default: vertical.
+        to: The target: id or path of a visible element.
     """
-
-
-@change_tool
-def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
-    """Drag an element onto another one, with the pointer."""
-    target, onto = find_target(session, call), find_target(session, call, "to", 1)
+    target, onto = find_target(call, element), find_target(call, to, 1)
     found: list[Target] = []
 
     def drag_pointer(now: Target) -> None:
@@ -321,33 +273,28 @@ def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
 
 
 @acting_tool(
-    plan=plan_drag,
-    words="drag drop mouse move onto order pointer reorder",
-    example={"element": "e12", "to": "e15"},
-    timeout=10.0,
+    words="arrange bring focus front minimize move place position raise resize size window",
+    example={"element": "e12", "show": "raise"},
 )
-def drag(
-    *, app: AppName | None = None, element: ElementName, to: str, timeout: Seconds | None = None
-) -> None:
-    """Drag an element onto another element with the pointer.
+def place_window(
+    call: UiCall,
+    element: str,
+    show: Literal["raise", "minimize"] | None = None,
+    position: ScreenPoint | None = None,
+    size: ScreenSize | None = None,
+) -> ElementChange:
+    """Raise, minimize, move or resize a window.
 
     Args:
-        to: The target: id or path of a visible element.
+        element: The window: its id from list_windows, or its path.
+        show: Bring it to the front, or minimize it.
+        position: Top left corner, as in list_windows.
+        size: Width and height, as in list_windows.
     """
-
-
-@change_tool
-def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
-    """Raise, minimize, move or resize a window, and read back where it is then.
-
-    Raises:
-        UiError: Nothing is asked for, or several windows may be the one that is meant.
-    """
-    target, asked = find_target(session, call), call.arguments
+    target = find_target(call, element)
     number = target.screen_window().number
-    wanted: Mapping[str, float] = {**asked.get("position", {}), **asked.get("size", {})}
-    shown: str = asked.get("show", "")
-    parts = ((shown, shown), ("move", asked.get("position")), ("resize", asked.get("size")))
+    wanted: dict[str, Any] = {**(position or {}), **(size or {})}
+    parts = ((show or "", show), ("move", position), ("resize", size))
     told = [part for part, given in parts if given]
     if not told:
         message = "place_window needs position, size or show."
@@ -363,40 +310,16 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
                 a + wanted.get(key, b) - b for a, (key, b) in zip(frame, here.items(), strict=True)
             )
             now.devices.place_window(number, Frame(x, y, max(width, 1), max(height, 1)))
-        if shown == "raise":
+        if show == "raise":
             now.devices.raise_window(number)
-        elif shown == "minimize":
+        elif show == "minimize":
             now.devices.minimize_window(number)
-        if wait_until(lambda: not _misplaced(now, number, shown, wanted), _PLACED, 0.1):
+        if wait_until(lambda: not _misplaced(now, number, show, wanted), _PLACED, 0.1):
             return None
-        return {"success": False, "notes": [_misplaced(now, number, shown, wanted)]}
+        return {"success": False, "notes": [_misplaced(now, number, show, wanted)]}
 
     line = f"{' and '.join(told)} {target.name}"
     return ElementChange(target, line, arrange_window, "window", more={"action": ", ".join(told)})
-
-
-@acting_tool(
-    plan=plan_place_window,
-    words="arrange bring focus front minimize move place position raise resize size window",
-    example={"element": "e12", "show": "raise"},
-)
-def place_window(
-    *,
-    app: AppName | None = None,
-    element: str,
-    show: Literal["raise", "minimize"] | None = None,
-    position: ScreenPoint | None = None,
-    size: ScreenSize | None = None,
-    timeout: Seconds | None = None,
-) -> None:
-    """Raise, minimize, move or resize a window.
-
-    Args:
-        element: The window: its id from list_windows, or its path.
-        show: Bring it to the front, or minimize it.
-        position: Top left corner, as in list_windows.
-        size: Width and height, as in list_windows.
-    """
 
 
 def _told_frame(target: Target, on_screen: Frame) -> dict[str, float]:
@@ -407,7 +330,7 @@ def _told_frame(target: Target, on_screen: Frame) -> dict[str, float]:
     return told._asdict()
 
 
-def _misplaced(target: Target, number: int, shown: str, wanted: Mapping[str, float]) -> str:
+def _misplaced(target: Target, number: int, shown: str | None, wanted: Mapping[str, float]) -> str:
     """Return how a window stands otherwise than was asked for; empty where it does not."""
     devices = target.devices
     window = next((one for one in devices.list_windows() if one.number == number), None)

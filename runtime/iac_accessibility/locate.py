@@ -11,6 +11,7 @@ from iac_accessibility.bridge import Bridge, ElementReader, read_one
 from iac_accessibility.element_identity import (
     ElementFound,
     Fingerprint,
+    branch_of,
     describe_differences,
     element_of_branch,
     is_same_row,
@@ -29,6 +30,7 @@ from iac_accessibility.model import (
     parse_path,
     path_text,
 )
+from iac_accessibility.outline import is_named_by_content, text_inside
 from iac_accessibility.session import UiSession
 from iac_accessibility.traverse import WalkLimits, steps_of, walk_tree
 from iac_base.errors import near_text, quote_text
@@ -38,7 +40,12 @@ SIBLINGS: Final = 5_000
 
 _FEW: Final = 40
 _TARGET: Final = (
-    Detail.IDENTIFIER | Detail.VALUE | Detail.CHILDREN | Detail.ACTIONS | Detail.DESCRIPTION
+    Detail.IDENTIFIER
+    | Detail.VALUE
+    | Detail.CHILDREN
+    | Detail.ACTIONS
+    | Detail.DESCRIPTION
+    | Detail.LABEL
 )
 
 
@@ -99,7 +106,7 @@ def resolve_target(
             if same is not None:
                 same = with_row(bridge, app, same, seconds=seconds)
                 if not describe_differences(before, same):
-                    return same._replace(id=id)
+                    return _with_label(session, app, same, seconds)._replace(id=id)
         if before is not None and (id or (before.row and before.row.texts)):
             # It may stand elsewhere by now: its row says whether it is the one that is meant.
             element = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
@@ -119,7 +126,20 @@ def resolve_target(
         if why := describe_differences(before, element):
             raise stale_error(session, app, path, before, why)
         memory.remember_way(app, element)
-    return element
+    return _with_label(session, app, element, seconds)
+
+
+def _with_label(
+    session: UiSession, app: UiApp, element: ElementFound, seconds: float
+) -> ElementFound:
+    """Return an element that is called what the texts in it say with that as its label."""
+    if not (is_named_by_content(element.node) and element.node.children):
+        return element
+    top = branch_of(element)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    walk_tree(reader, top, session.bridge.free, WalkLimits(seconds, top.depth + 4, nodes=50))
+    label = text_inside(top) or element.node.label
+    return element.now(element.node._replace(label=label))
 
 
 def follow_path(

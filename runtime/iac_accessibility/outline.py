@@ -36,6 +36,7 @@ from iac_accessibility.model import (
     Scalar,
     UiApp,
     UiNode,
+    takes_typing,
 )
 from iac_accessibility.risk import holds_secret
 from iac_accessibility.traverse import Branch, Walk
@@ -113,6 +114,25 @@ def is_active(node: UiNode) -> bool:
     return node.role in ACTIVE_ROLES or "editable" in node.states
 
 
+def is_named_by_content(node: UiNode) -> bool:
+    """Say whether an element is called what the texts in it say: a button around a label."""
+    return not node.title and is_active(node) and not takes_typing(node.role, node.states)
+
+
+def text_inside(branch: Branch) -> str:
+    """Return what the texts in an element say; empty where there is more than texts in it."""
+    texts: list[str] = []
+    waiting = list(branch.children)
+    for one in waiting:
+        if one.node.role in _TEXTS:
+            texts.append(one.node.title or str(one.node.value or ""))
+        elif one.node.role in _PLAIN or one.node.role in _DECORATION:
+            waiting += one.children
+        else:
+            return ""
+    return " ".join(filter(None, texts))
+
+
 def outline_items(branches: Sequence[Branch]) -> list[OutlineItem]:
     """Return elements as they are shown, those below them included. Trees may be 200 deep."""
     made: dict[int, list[OutlineItem]] = {}
@@ -127,6 +147,8 @@ def outline_items(branches: Sequence[Branch]) -> list[OutlineItem]:
 
 def _fold_element(branch: Branch, below: list[OutlineItem]) -> list[OutlineItem]:
     """Return what stands for an element: itself, its children, or nothing."""
+    if is_named_by_content(branch.node) and (label := text_inside(branch)):
+        branch.node, below = branch.node._replace(label=label), []
     node = branch.node
     shape = OutlineItem(branch, children=below)
     if node.role in _DECORATION and not (node.title and below) and not is_active(node):

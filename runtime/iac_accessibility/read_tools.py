@@ -53,7 +53,9 @@ from iac_accessibility.outline import (
     element_state,
     frame_facts,
     is_active,
+    is_named_by_content,
     shorten_row_text,
+    text_inside,
     walk_facts,
 )
 from iac_accessibility.session import UiSession, walk_app
@@ -168,13 +170,23 @@ def _find_by_label(
     session: UiSession, app: UiApp, order: Sequence[Branch], fits: "ElementFilter", seconds: float
 ) -> list[Branch]:
     """Return elements without a title of their own that are called so elsewhere."""
-    asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
+    asked: list[Branch] = []
+    found: list[Branch] = []
+    for one in order:
+        if one.node.title or not is_active(one.node):
+            continue
+        label = text_inside(one) if is_named_by_content(one.node) else ""
+        if label:
+            one.node = one.node._replace(label=label)
+            found += [one] * fits(one.node._replace(title=label))
+        else:
+            asked.append(one)
     if not asked:
-        return []
+        return found
     want = session.bridge.free | Detail.LABEL | Detail.VALUE
-    return [
+    return found + [
         branch
-        for branch, node in session.read_branches(app, asked, want, seconds)
+        for branch, node in session.read_branches(app, asked[:_LABELS], want, seconds)
         if isinstance(node, UiNode) and node.label and fits(node._replace(title=node.label))
     ]
 
@@ -428,10 +440,12 @@ def _describe_elements(
     """Return elements with all that is known of them; what cannot be read twice stays short."""
     if not branches:
         return []
-    return [
-        element_state(now if isinstance(now, UiNode) else one.node, one.path, one.id)
-        for one, now in session.read_branches(app, branches, _DETAILS, seconds)
-    ]
+    rows: list[dict[str, Any]] = []
+    for one, now in session.read_branches(app, branches, _DETAILS, seconds):
+        node = now if isinstance(now, UiNode) else one.node
+        node = node._replace(label=one.node.label or node.label)
+        rows.append(element_state(node, one.path, one.id))
+    return rows
 
 
 @read_tool

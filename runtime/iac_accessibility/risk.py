@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 from iac_accessibility.model import TEXT_ROLES, Frame, UiNode, takes_typing
 from iac_base.interface import danger_word, meaning_verb
-from iac_base.secrets import REDACTED, is_secret, secret_spans
+from iac_base.secrets import REDACTED, is_secret_field, secret_spans
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb
 
@@ -88,7 +88,7 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
     in_dialog = is_dialog(window)
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
-    texts = (node.title, node.description, node.identifier, *facts.words)
+    texts = (node.title, node.label, node.description, node.identifier, *facts.words)
     danger = next(filter(None, map(danger_word, texts)), None)
     if (
         danger is None
@@ -133,7 +133,7 @@ def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
     """
     if node.role in TEXT_ROLES or "editable" in node.states:
         called = (node.title, node.label, node.identifier, *names)
-        if holds_secret(node) or any(map(_names_secret, called)):
+        if holds_secret(node) or any(map(is_secret_field, filter(None, called))):
             return node._replace(states=node.states | {"secure"}, value=None)
     elif node.role == "static_text" and any(_tells_of(name, node.title) for name in names):
         value = REDACTED if isinstance(node.value, str) else node.value
@@ -148,38 +148,37 @@ def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
     return node._replace(value=HIDDEN)
 
 
-def _names_secret(name: str) -> bool:
-    # "PIN" is a secret where something is typed in, and a verb on a button.
-    return bool(name) and (is_secret(name) or name.strip(" :*").casefold() == "pin")
-
-
 def _tells_of(label: str, text: str) -> bool:
     return bool(label) and bool(secret_spans(f"{label.rstrip(' :')}: {text}"))
 
 
-def needs_neighbours(node: UiNode, *, valued: bool) -> bool:
-    """Say whether what stands beside an element may tell that it is a secret.
+def needs_neighbours(node: UiNode, *, valued: bool, labelled: bool = False) -> bool:
+    """Say whether what stands beside an element may tell that it is a secret, or label it.
 
     Args:
         valued: Whether its value was read.
+        labelled: Whether its label is wanted.
     """
     if node.role == "static_text":
         return _CODE.fullmatch(node.title) is not None
     return (
-        valued
+        (labelled or (valued and not holds_secret(node)))
         and takes_typing(node.role, node.states)
-        and not (node.title or node.label or holds_secret(node))
+        and not (node.title or node.label)
     )
 
 
-def text_beside(frame: Frame | None, texts: Sequence[tuple[str, Frame | None]]) -> str:
+def text_beside(
+    frame: Frame | None, texts: Sequence[tuple[str, Frame | None]], *, sure: bool = False
+) -> str:
     """Return the text that labels a place: the nearest to the left or above; else the first.
 
     Args:
         texts: What stands before it among its siblings first, then what stands after it.
+        sure: Only one to the left, or one above that ends with a colon.
     """
     if frame is None or not (frame.width > 0 < frame.height):
-        return texts[0][0] if texts else ""
+        return texts[0][0] if texts and not sure else ""
     near: list[tuple[float, str]] = []
     for text, place in texts:
         if place is None or not (place.width > 0 < place.height):
@@ -188,7 +187,12 @@ def text_beside(frame: Frame | None, texts: Sequence[tuple[str, Frame | None]]) 
         above = frame.y - place.y - place.height
         if left > -_OVERLAP and above < 0 and place.y < frame.y + frame.height:
             near.append((left, text))
-        elif above > -_OVERLAP and left < 0 and place.x < frame.x + frame.width:
+        elif (
+            above > -_OVERLAP
+            and left < 0
+            and place.x < frame.x + frame.width
+            and (not sure or text.endswith((":", "\uff1a")))
+        ):
             near.append((above, text))
     return min(near, default=(0.0, ""))[1]
 

@@ -71,8 +71,8 @@ class _OpenWatch:
     app: UiApp
     watch: ChangeQueue
     changes: list[UiEvent] = field(default_factory=list)
-    used: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    timer: threading.Timer | None = None
 
 
 class Watches:
@@ -82,7 +82,6 @@ class Watches:
         self._open: dict[str, _OpenWatch] = {}
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._timer: threading.Timer | None = None
 
     def observe_changes(
         self, bridge: Bridge, app: UiApp, arguments: Mapping[str, Any], cancel: Cancellation
@@ -108,7 +107,7 @@ class Watches:
                 if not bridge.is_alive(app):
                     break
             opened.changes += opened.watch.wait_for_changes(0)
-            opened.used = time.monotonic()
+            self._keep_watch(key, opened)
             merged = _merge_repeated(opened.changes)
             rows = _change_rows(bridge, app, merged[:MOST])
             kept = count_fitting(map(as_json, rows), byte_budget(TOKENS))
@@ -128,60 +127,52 @@ class Watches:
 
     def close(self) -> None:
         """End all watches."""
-        with self._lock:
-            opened, self._open = list(self._open.values()), {}
-            if self._timer is not None:
-                self._timer.cancel()
-        for one in opened:
-            one.watch.close()
+        for key in [*self._open]:
+            self._close_watch(key)
 
     def _open_watch(
         self, bridge: Bridge, app: UiApp, kinds: Collection[ChangeKind], cursor: str
     ) -> tuple[str, _OpenWatch]:
-        self._close_unused()
-        if cursor:
-            with self._lock:
-                known = self._open.get(cursor)
-            if known is None or (known.app.pid, known.app.started) != (app.pid, app.started):
-                raise UiError(
-                    "INVALID_PARAMETER",
-                    "This cursor is unknown. It belongs to another app, or was not used for a"
-                    " minute.",
-                    "Call without a cursor to start again.",
-                    reason="bad_cursor",
-                )
-            known.used = time.monotonic()
+        known = self._open.get(cursor)
+        if known is not None and (known.app.pid, known.app.started) == (app.pid, app.started):
+            self._keep_watch(cursor, known)
             return cursor, known
+        if cursor:
+            message = (
+                "This cursor is unknown. It belongs to another app, or was not used for a minute."
+            )
+            guidance = "Call without a cursor to start again."
+            raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_cursor")
         # Without permission a watch hears nothing, as if nothing changed. An app that is busy may
         # be watched all the same.
         with suppress(AppNotResponding):
             bridge.app_element(app, _PROBE)
         opened = _OpenWatch(app, bridge.watch_changes(app, kinds))
-        with self._lock:
-            key = f"watch-{next(self._numbers)}"
-            self._open[key] = opened
-        self._close_unused()
+        key = f"watch-{next(self._numbers)}"
+        self._keep_watch(key, opened)
         return key, opened
 
-    def _close_idle(self) -> None:
-        if self._open:
-            self._close_unused()
-
-    def _close_unused(self) -> None:
-        now = time.monotonic()
+    def _keep_watch(self, key: str, opened: _OpenWatch) -> None:
+        """Keep a watch open from now on; the one unused for longest gives way to many."""
         with self._lock:
-            rows = sorted(self._open.items(), key=lambda row: row[1].used)
-            old = [key for key, opened in rows if now - opened.used > KEPT_SECONDS]
-            excess = max(len(rows) - len(old) - _OPEN, 0)
-            old += [key for key, _ in rows if key not in old][:excess]
-            ended = [self._open.pop(key) for key in old]
-            if self._timer is not None:
-                self._timer.cancel()
+            self._open.pop(key, None)
+            self._open[key] = opened
+            excess = [*self._open][:-_OPEN]
+            if opened.timer is not None:
+                opened.timer.cancel()
             # A watch that nobody asks for again is not to go on until the next call.
-            self._timer = threading.Timer(KEPT_SECONDS + 1, self._close_idle)
-            self._timer.daemon = True
-            self._timer.start()
-        for opened in ended:
+            opened.timer = threading.Timer(KEPT_SECONDS, self._close_watch, (key,))
+            opened.timer.daemon = True
+            opened.timer.start()
+        for one in excess:
+            self._close_watch(one)
+
+    def _close_watch(self, key: str) -> None:
+        with self._lock:
+            opened = self._open.pop(key, None)
+        if opened is not None:
+            if opened.timer is not None:
+                opened.timer.cancel()
             opened.watch.close()
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from iac_accessibility.arguments import UiCall
+from iac_accessibility.arguments import ScreenPoint, UiCall
 from iac_accessibility.bridge import Bridge, InputDevices, Stroke, parse_stroke, wait_until
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
@@ -305,7 +305,7 @@ class Target:
                 return focus._replace(handle=now)
         return focus
 
-    def aim(self, offset: Mapping[str, float] | None = None) -> Aim:
+    def aim(self, offset: ScreenPoint | None = None) -> Aim:
         """Return a point in the element: its middle, or so far from its top left corner.
 
         Raises:
@@ -439,7 +439,7 @@ class Target:
             return {"method": "action"}
         return self.click()
 
-    def elements_at(self, offset: Mapping[str, float] | None) -> tuple[tuple[Handle, str], ...]:
+    def elements_at(self, offset: ScreenPoint | None) -> tuple[tuple[Handle, str], ...]:
         """Return what is below the element at a point of it (its middle), each with its name."""
         want = Detail.FRAME | Detail.CHILDREN
         node = self.read(self.node.handle, want)
@@ -569,9 +569,10 @@ class Target:
         return {"method": "keys"}
 
 
-def find_target(session: UiSession, call: UiCall, given: str = "element", at: int = 0) -> Target:
-    """Return the element of a call as a target, as `UiCall.resolve_element`."""
-    return Target(session, call.app, call.resolve_element(session, given, at), call.seconds)
+def find_target(call: UiCall, element: str, at: int = 0) -> Target:
+    """Return an element of a call as a target, as `UiCall.resolve_element`."""
+    found = call.resolve_element(call.session, element, at)
+    return Target(call.session, call.app, found, call.seconds)
 
 
 def open_devices(session: UiSession) -> InputDevices:
@@ -674,11 +675,11 @@ def _wait_for_change(read: Callable[[], object], before: object) -> None:
         raise _focus_lost("the first character does not show in the element")
 
 
-def _point_in(frame: Frame, offset: Mapping[str, float] | None = None) -> tuple[float, float]:
+def _point_in(frame: Frame, offset: ScreenPoint | None = None) -> tuple[float, float]:
     """Return a point of a frame: its middle, or so far from its top left corner."""
     if offset is None:
         return frame.x + frame.width / 2, frame.y + frame.height / 2
-    return frame.x + float(offset["x"]), frame.y + float(offset["y"])
+    return frame.x + offset["x"], frame.y + offset["y"]
 
 
 def _fills(frame: Frame | None, window: Frame) -> bool:

@@ -1,7 +1,7 @@
 """From a function to a tool: what a call of it would do, and doing it, for the gate.
 
-    @read_tool                                  @change_tool
-    def plan_list_windows(session, call): ...   def plan_perform_action(session, call): ...
+    @read_tool                                  @acting_tool(words=..., example=...)
+    def plan_list_windows(session, call): ...   def perform_action(call, element, action): ...
 
 A function that reads answers with what the tool's output schema says. One that changes something
 returns an `ElementChange`: it looks for the element and changes nothing. Level, question, the check
@@ -17,12 +17,13 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from importlib.util import find_spec
+from inspect import Parameter, Signature, signature
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from iac_accessibility.arguments import ActionDone, UiCall, prepare_call
+from iac_accessibility.arguments import ActionDone, AppName, Seconds, UiCall, prepare_call
 from iac_accessibility.bridge import Bridge
 from iac_accessibility.deliver import ElementChange, assess_change, deliver_changes
 from iac_accessibility.element_identity import ElementFound
@@ -89,7 +90,7 @@ def _unavailable_error(message: str, guidance: str) -> UiError:
 
 
 _Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
-_Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange | list[ElementChange]]
+_Find: TypeAlias = Callable[..., ElementChange | list[ElementChange]]
 
 
 def read_tool(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
@@ -109,22 +110,43 @@ def read_tool(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
     return plan_call
 
 
-def change_tool(find: _Change) -> Perform:
-    """Return the tool's function for a function that finds what is to be changed, and how."""
+def acting_tool(
+    *,
+    words: str,
+    example: Mapping[str, Any],
+    answer: Any = ActionDone,
+    timeout: float = 5.0,
+    named: bool = False,
+) -> Callable[[_Find], Perform]:
+    """Make a tool of a function that finds what is to be changed, and how; it changes nothing.
 
-    @wraps(find)
-    def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.get_or_create(open_toolset).plan_change(
-            tool, call, find, context.permissions
-        )
+    The function takes the call, and the tool's own arguments by their names. What a call needs in
+    truth, its plan says.
 
-    return plan_call
+    Args:
+        named: Whether the app has to be named; `app` and `timeout` are added to all tools.
+    """
 
+    def make_tool(find: _Find) -> Perform:
+        own = [*signature(find).parameters.values()][1:]
 
-acting_tool: Final = partial(
-    tool, level="MODIFY", ceiling="DANGEROUS", answer=ActionDone, timeout=5.0
-)
-"""A tool that changes an element; what it needs in truth, its plan says."""
+        @wraps(find)
+        def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
+            return context.get_or_create(open_toolset).plan_change(
+                tool, call, find, [one.name for one in own], context.permissions
+            )
+
+        app = {} if named else {"default": None}
+        more = {"app": Parameter("app", Parameter.KEYWORD_ONLY, annotation=AppName, **app)}
+        more |= {one.name: one.replace(kind=Parameter.KEYWORD_ONLY) for one in own}
+        limit = Parameter("timeout", Parameter.KEYWORD_ONLY, default=None, annotation=Seconds)
+        shown = [*more.values(), limit]
+        vars(plan_call)["__signature__"] = Signature(shown)
+        plan_call.__annotations__ = {one.name: one.annotation for one in shown}
+        listed = {"words": words, "example": example, "answer": answer, "timeout": timeout}
+        return tool(level="MODIFY", ceiling="DANGEROUS", plan=plan_call, **listed)(plan_call)
+
+    return make_tool
 
 
 class UiToolset:
@@ -213,7 +235,9 @@ class UiToolset:
             facts = replace(facts, raised=raised, memory=scope.hexdigest())
         return Plan(tool, facts, perform_read)
 
-    def plan_change(self, tool: Tool, call: Call, find: _Change, permissions: Permissions) -> Plan:
+    def plan_change(
+        self, tool: Tool, call: Call, find: _Find, names: Sequence[str], permissions: Permissions
+    ) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
 
         Raises:
@@ -229,7 +253,8 @@ class UiToolset:
             error_context(app, asked.path, tool=tool.name),
             modal_error_context(session.bridge, app),
         ):
-            made = find(session, asked)
+            given = {name: asked.arguments[name] for name in names if name in asked.arguments}
+            made = find(asked, **given)
             rows = made if isinstance(made, list) else [made]
             judged = [(change, assess_change(change)) for change in rows]
 

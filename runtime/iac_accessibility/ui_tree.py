@@ -259,8 +259,9 @@ def open_items(
             break
         for branch, answer in session.read_branches(app, asked, details, seconds):
             if isinstance(answer, UiNode):
-                children, total = branch.node.children, branch.node.total
-                branch.node = answer._replace(children=children, total=total)
+                old = branch.node
+                label = old.label or answer.label
+                branch.node = answer._replace(children=old.children, total=old.total, label=label)
             read[branch.node.handle] = branch.node
         for shape in made:
             _drop_offscreen(shape, None)

@@ -13,6 +13,9 @@ from ui_calls import perform, prepare
 from ui_user import User
 
 from iac_accessibility.model import AcceptedValue, ActionFailed
+from iac_runtime.policy.permissions import Permissions
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 
 pytestmark = pytest.mark.process
 
@@ -276,6 +279,18 @@ def test_a_dialog_of_another_program_is_named_and_the_next_act_reaches_it(
     stack.wait_until(
         lambda: user("find_element", app=picker, title="count 1")["result_count"], "the press"
     )
+
+
+def test_a_window_of_an_app_that_the_policy_denies_is_not_named(start: Any) -> None:
+    user: User = start("gtk", "--picker")
+    parsed = parse_policy('[[deny]]\napp = "*"')
+    denying = Permissions(parsed, read_settings(PolicyFlags(), {}, parsed), home="/Users/me")
+    arguments = {"element": at(user, "Choose file…")}
+    answer = perform(prepare(user.toolset, "click", arguments, denying))
+    screen = user.toolset.session.bridge.input_devices
+    stack.wait_until(lambda: screen.front_window().title == "Picker", "the other window")
+    assert answer["success"]
+    assert not answer.keys() & {"dialog", "dialog_app", "notes"}
 
 
 def test_keys_close_a_dialog_that_a_click_opened(hands: User) -> None:

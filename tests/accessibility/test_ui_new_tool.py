@@ -6,18 +6,16 @@ from pathlib import Path
 import pytest
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility.arguments import UiCall
+from iac_accessibility.arguments import ChangeDone, ElementName, UiCall
 from iac_accessibility.deliver import ElementChange, check_action
-from iac_accessibility.session import UiSession
 from iac_accessibility.target import find_target
-from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
+from iac_accessibility.toolset import UiToolset, acting_tool, open_toolset
 from iac_base.errors import NextCall, UnknownToolError
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tool import tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools, tool_of_row
 
@@ -30,23 +28,13 @@ ROWS = {
 }
 
 
-@change_tool
-def plan_open_context_menu(session: UiSession, call: UiCall) -> ElementChange:
+@acting_tool(words="menu", example={"element": "e12"}, answer=ChangeDone, named=True)
+def open_context_menu(call: UiCall, element: ElementName) -> ElementChange:
     """Open the menu of an element."""
-    target = find_target(session, call)
+    target = find_target(call, element)
     check_action(target.node, "show_menu")
     line = f"open the menu of {target.name}"
     return ElementChange(target, line, lambda now: now.perform("show_menu"), action="show_menu")
-
-
-@tool(level="MODIFY", ceiling="DANGEROUS", plan=plan_open_context_menu, timeout=1.0)
-def open_context_menu(app: int, element: str) -> None:
-    """Open the menu of an element.
-
-    Args:
-        app: Process id.
-        element: Path of the element.
-    """
 
 
 @pytest.fixture

@@ -214,3 +214,25 @@ def test_the_class_of_an_element_is_not_its_name(start: Any) -> None:
     assert "Gtk" not in tree["tree"].replace("GTK 4", "")
     assert "Gtk" not in user("get_ui_tree", depth=40)["tree"]
     assert tree["app"]["id"] == "local.gtk4_app"
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_a_button_around_a_label_is_called_and_judged_by_it(start: Any) -> None:
+    user: User = start("gtk4", "--labels")
+    (row,) = user("find_element", title="delete everything", role="button")["elements"]
+    assert row["label"] == "Delete everything"
+    assert f'{row["id"]} button ("Delete everything")' in user("get_ui_tree")["tree"]
+    state = user("perform_action", element=row["id"], action=row["actions"][0])["element_state"]
+    assert user.plan is not None
+    assert user.plan.facts.level == "DANGEROUS"
+    assert state["path"] == row["path"]
+
+
+@pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")
+def test_a_field_is_called_by_the_text_to_its_left_but_not_by_any_text_above(start: Any) -> None:
+    user: User = start("gtk4", "--labels")
+    tree = user("get_ui_tree", max_tokens=10_000)["tree"]
+    assert 'text_field ("Street") = "second"' in tree
+    assert 'text_field = "first"' in tree
+    (row,) = user("find_element", title="street", role="text_field")["elements"]
+    assert row["value"] == "second"

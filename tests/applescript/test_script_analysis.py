@@ -127,7 +127,12 @@ def test_targets_and_the_tool_that_does_the_same(
     ('const p = "/Library/Launch" + "Agents/x"; p', "DANGEROUS"),
     ('const a = Application("Finder"); a.displayDialog("PIN?", {defaultAnswer: ""})', "DANGEROUS"),
     ('Application.currentApplication().displayDialog("x", {"hiddenAnswer": true})', "DANGEROUS"),
-    ("let a = 1, b = 2; a + b", "MODIFY"),
+    ("const o = {a: 1}, m = $.NSFileManager.defaultManager; m.fileExistsAtPath(o.a)", "MODIFY"),
+    ("const o = {removeItemAtPathError: 1}, m = $.NSFileManager.defaultManager;"
+     " m.removeItemAtPathError('/x', null)", "DANGEROUS"),
+    ("const m = $.NSFileManager.defaultManager; const {removeItemAtPathError: f} = m; f('/x')",
+     "DANGEROUS"),
+    ("const o = {$: 1}; o.$", "MODIFY"), ("let a = 1, b = 2; a + b", "MODIFY"),
     ("const f = ({x, y: [z]}) => x + z; try { f({x: 1, y: [2]}) } catch { f }", "MODIFY"),
     ("`a ${`b ${1}`} c`", "MODIFY"), ("4 / 2 / 1; /a[/]b/g.test('x')", "MODIFY"),
 ])  # fmt: skip

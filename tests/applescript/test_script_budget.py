@@ -33,6 +33,7 @@ LONG: dict[str, tuple[Language, str]] = {
         "javascript",
         f'var s = "{"ab/ " * 8_000}";' + "".join(f's = s + "x{i}" + s;\n' for i in range(1_600)),
     ),
+    "members, one after the other": ("javascript", "x.a;" * 15_000),
     "blanks": ("applescript", " " * MAX_SCRIPT),
     "commands of commands": ("applescript", TELL + "count messages of " * 3_500 + "\nend tell"),
     "a place of a place": (
@@ -107,7 +108,7 @@ def test_the_longest_scripts_are_judged_within_a_second(
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("name", ["functions within functions", "texts that double"])
+@pytest.mark.parametrize("name", ["members, one after the other", "commands of commands"])
 def test_a_script_that_is_too_much_is_dangerous_and_says_why(
     toolset: ScriptToolset, name: str
 ) -> None:

@@ -288,16 +288,18 @@ class AtspiReader:
             at: node.handle
             for at, node in enumerate(nodes)
             if isinstance(node, UiNode)
-            and needs_neighbours(node, valued=bool(want & VALUE))
-            and self._may_be_called_secret(node)
+            and needs_neighbours(node, valued=bool(want & VALUE), labelled=bool(want & LABEL))
+            and (want & LABEL or self._may_be_called_secret(node))
         }
         beside = dict.fromkeys(asked, "")
+        labels = dict(beside)
         # A field may lie in a box of its own beside its label.
         for _ in range(2):
             places = self._read_places(list(asked.values()), end) if asked else []
             above: dict[int, Handle] = {}
             for at, (parent, frame, texts) in zip(asked, places, strict=True):
                 beside[at] = text_beside(frame, texts)
+                labels[at] = text_beside(frame, texts, sure=True)
                 if not texts and parent is not None:
                     above[at] = parent
             asked = above
@@ -305,8 +307,8 @@ class AtspiReader:
             if isinstance(node, UiNode) and (at in beside or self._hides):
                 label = beside.get(at, "")
                 now = mark_secret(node, label, hides=self._hides)
-                secret = "secure" in now.states - node.states
-                nodes[at] = now._replace(label=label) if secret else now
+                shown = label if "secure" in now.states - node.states else labels.get(at, "")
+                nodes[at] = now._replace(label=now.label or shown)
 
     @cached_property
     def _places(self) -> dict[Handle, tuple[Handle, int]]:

@@ -153,19 +153,24 @@ def _read_node(element: Any, want: Detail) -> UiNode:
     )
     names = [str(name) for key in _NAMING if (name := values.get(key)) is not None]
     node = mark_secret(node, *names)
-    if not needs_neighbours(node, valued=Detail.VALUE in want):
+    if not needs_neighbours(node, valued=Detail.VALUE in want, labelled=Detail.LABEL in want):
         return node
-    label = _text_beside(element)
+    label, sure = _text_beside(element)
     marked = mark_secret(node, label)
-    return marked._replace(label=label) if "secure" in marked.states else marked
+    if "secure" in marked.states - node.states:
+        return marked._replace(label=label)
+    return marked._replace(label=marked.label or sure)
 
 
-def _text_beside(element: Any) -> str:
-    """Return the text that stands beside an element, or beside the group that it is alone in."""
+def _text_beside(element: Any) -> tuple[str, str]:
+    """Return the text that stands beside an element, or beside the group that it is alone in.
+
+    The second is empty where it may stand there for something else.
+    """
     for _ in range(2):
         (parent,) = read_attributes(element, [Ax.kAXParentAttribute])
         if parent is None:
-            return ""
+            break
         handles, _ = _read_children(parent, "")
         at = handles.index(element) if element in handles else 0
         texts = []
@@ -176,9 +181,10 @@ def _text_beside(element: Any) -> str:
                 texts.append((clean_foreign_text(text), _read_frame(values)))
         if texts:
             own = dict(zip(_BESIDE, read_attributes(element, _BESIDE), strict=True))
-            return text_beside(_read_frame(own), texts)
+            place = _read_frame(own)
+            return text_beside(place, texts), text_beside(place, texts, sure=True)
         element = parent
-    return ""
+    return "", ""
 
 
 def _find_label(values: dict[str, Any]) -> str:

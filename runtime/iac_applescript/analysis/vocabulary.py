@@ -170,6 +170,11 @@ KNOWN_GLOBALS: Final = frozenset(_WORDS["known_globals"].split())
 KNOWN_MEMBERS: Final = frozenset(_WORDS["known_members"].split())
 """`values` and `entries` are judged with what they are asked of: not of `Object`."""
 
+JAVASCRIPT: Final[Mapping[str, frozenset[str]]] = {
+    kind: frozenset(words.split()) for kind, words in _WORDS["javascript"].items()
+}
+"""Words of JavaScript by what they do."""
+
 Use = Literal["command", "property", "class", "enum", "label"]
 
 _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "pTxt", "text"))

@@ -1,7 +1,7 @@
 """What the server says of itself to who has not connected: a server card, and the catalogue of it.
 
 Both tell the address, the versions and whether a token is needed; nothing of the tools or the Mac.
-Source: MCP extension of server cards (SEP-2127), docs/discovery.md; today's crawlers still look
+Source: MCP extension of server cards (SEP-2127), "Discovery"; crawlers of today still look
 under `/.well-known/mcp`, where its drafts had it.
 """
 

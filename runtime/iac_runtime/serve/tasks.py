@@ -214,9 +214,10 @@ class _Task:
             self._peer.report(seconds, said)
 
     def elicit(
-        self, _params: Mapping[str, Any], _cancel: Cancellation, _seconds: float
+        self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
     ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
         """Ask nobody: in the newer era, a result asks."""
+        del params, cancel, seconds
         return "unable"
 
 
