@@ -28,7 +28,7 @@ _PROFILE: Final = Path(__file__).with_name("bash_session.sb").read_text(encoding
 """What a Mac's Seatbelt allows."""
 
 
-class Confinement:
+class BashConfinement:
     """None: programs run with the caller's own rights.
 
     `home` is the sandbox as Bash sees it, `start` the folder that a program begins in, `variables`
@@ -50,7 +50,7 @@ class Confinement:
         return []
 
 
-class BubblewrapConfinement(Confinement):
+class BubblewrapConfinement(BashConfinement):
     """Namespaces of Linux, which show the folder at another path than its own too."""
 
     def __init__(self, sandbox: Sandbox, *, guarded: bool) -> None:
@@ -82,7 +82,7 @@ class BubblewrapConfinement(Confinement):
         ]  # fmt: skip
 
 
-class SeatbeltConfinement(Confinement):
+class SeatbeltConfinement(BashConfinement):
     """A profile of macOS, which guards protected files by itself."""
 
     def __init__(self, sandbox: Sandbox, *, guarded: bool) -> None:
@@ -115,10 +115,10 @@ class SeatbeltConfinement(Confinement):
         return [SEATBELT, *places, "-p", profile]
 
 
-def choose_confinement(sandbox: Sandbox, *, unconfined: bool, guarded: bool) -> Confinement:
+def choose_confinement(sandbox: Sandbox, *, unconfined: bool, guarded: bool) -> BashConfinement:
     """Return what confines programs here; `guarded` keeps Git folders and the like as they are."""
     if unconfined:
-        return Confinement(sandbox)
+        return BashConfinement(sandbox)
     kind = SeatbeltConfinement if ON_MAC else BubblewrapConfinement
     return kind(sandbox, guarded=guarded)
 
