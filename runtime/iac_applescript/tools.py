@@ -389,8 +389,8 @@ def _remember_run(
 ) -> None:
     try:
         if intent:
-            run = (intent, app, given.language, given.script, *came, given.arguments)
-            store.remember_run(*run)
+            run = (intent, app, given.language, given.script)
+            store.remember_run(*run, *came, arguments=given.arguments)
     except Exception:
         # What was done stays done, though it could not be written down.
         log = logging.getLogger(f"{LOGGER}.state")
