@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 from iac_accessibility.model import TEXT_ROLES, Frame, UiNode, takes_typing
 from iac_base.interface import danger_word, meaning_verb
-from iac_base.secrets import REDACTED, is_secret, secret_spans
+from iac_base.secrets import REDACTED, is_secret_field, secret_spans
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb
 
@@ -133,7 +133,7 @@ def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
     """
     if node.role in TEXT_ROLES or "editable" in node.states:
         called = (node.title, node.label, node.identifier, *names)
-        if holds_secret(node) or any(map(_names_secret, called)):
+        if holds_secret(node) or any(map(is_secret_field, filter(None, called))):
             return node._replace(states=node.states | {"secure"}, value=None)
     elif node.role == "static_text" and any(_tells_of(name, node.title) for name in names):
         value = REDACTED if isinstance(node.value, str) else node.value
@@ -146,11 +146,6 @@ def mark_secret(node: UiNode, *names: str, hides: Hides = "") -> UiNode:
     if node.value in (None, "") or (hides == "values" and node.role == "static_text"):
         return node
     return node._replace(value=HIDDEN)
-
-
-def _names_secret(name: str) -> bool:
-    # "PIN" is a secret where something is typed in, and a verb on a button.
-    return bool(name) and (is_secret(name) or name.strip(" :*").casefold() == "pin")
 
 
 def _tells_of(label: str, text: str) -> bool:

@@ -4,10 +4,6 @@ A file `scripts/APP.toml` holds the scripts of one app, a table each; its id is 
 folder `scripts` of the data folder is read the same way, and a plain .applescript or .js there
 whose first lines are comments of the form `-- purpose: …` is a script too. Nothing is read before a
 script is looked for. What is wrong with a file of the user's is one line, and never a failure.
-
-They are found by words, by apps, and by what apps are for. A word counts by how few scripts have
-it; one that no script has counts a little, because people name what is theirs. A wish that is for
-no app at all finds nothing.
 """
 
 import re
@@ -20,14 +16,12 @@ from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer, shared_analyzer
 from iac_applescript.analysis.findings import Language
-from iac_applescript.patterns import related_stems
+from iac_applescript.wishes import FLOOR, IndexedOffer, Wish, index_offer, read_wish
 from iac_base.errors import SetupError, ToolError
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
 from iac_base.script_tokens import MAX_SCRIPT
 from iac_base.text import clean_text
-from iac_base.words import fold_name, split_words, stem_word
-from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request
-from iac_runtime.search.ranking import area_scores, is_served
+from iac_base.words import fold_name
 from iac_runtime.toolkit import Catalogue, check_own
 from iac_runtime.tools.own import call_tool_for
 
@@ -265,60 +259,8 @@ def _parse_script(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     return SavedScript(name, language, script, params, purpose, apps, tags, str(path))
 
 
-FLOOR: Final = 0.595
-"""Below this score no script does what is wanted. Measured: of 60 wishes that nothing serves, 2
-have one above it."""
-
 _SURELY: Final = 0.8
 """From this score on a script is offered beside tools."""
-
-_GROUP: Final = 0.6
-"""How well a word stands for another of its group (`patterns`)."""
-
-_UNHEARD: Final = 0.85
-"""What a word weighs that no script has, against the rarest that one has."""
-
-_LOOKS: Final = frozenset(
-    map(stem_word, "list say read get count look tell sum whose what which".split())
-)
-"""First words of what only looks; questions do too (`words.toml`)."""
-
-_EITHER: Final = frozenset(map(stem_word, "find show search check print".split()))
-"""First words of what looks, or brings to the front."""
-
-_ACTS: Final = 0.75
-"""What is left of the score of a script that acts where somebody wants to look, or looks where
-something is to be done."""
-
-_LOSES: Final = frozenset(
-    map(stem_word, "delete remove empty trash erase clear bin throw rid drop cancel clean".split())
-)
-"""Words of what loses something, which nobody is offered who did not ask for it."""
-
-_ELSEWHERE: Final = 0.6
-"""What is left of a score where a request seems to be for what no app does."""
-
-_NUMBERS: Final = frozenset(
-    map(stem_word, "one two three four five six seven eight nine ten single several".split())
-)
-
-_CALLED: Final = 0.4
-"""What of that a word weighs that is a name or a number."""
-
-_AREA: Final = 0.25
-"""What it adds that a request is surely about what the script's app is for."""
-
-_SURE: Final = 2.0
-"""From here on an area is sure."""
-
-_NEXT: Final = 0.7
-"""What of an area's worth its next app has."""
-
-_OTHER: Final = 0.4
-"""What is left of a script's score where the request names another app."""
-
-_UNSAID: Final = 0.2
-"""How much the words of a purpose that were not asked for count against it."""
 
 
 class FoundScript(NamedTuple):
@@ -329,22 +271,14 @@ class FoundScript(NamedTuple):
     why: str
 
 
-class _IndexedScript(NamedTuple):
-    """A script as it is found: all its stems, those of its purpose, what it does."""
+class _Shelf(NamedTuple):
+    """The shipped scripts as they are found, what each word tells, and which scripts have it."""
 
-    script: SavedScript
-    stems: frozenset[str]
-    purpose: frozenset[str]
-    reads_only: bool | None
-    loses: bool
-
-
-class _ScriptIndex(NamedTuple):
-    """The shipped scripts, what each word tells, and which scripts have it."""
-
-    entries: tuple[_IndexedScript, ...]
+    scripts: Sequence[SavedScript]
+    offers: Sequence[IndexedOffer]
     worth: Mapping[str, float]
     holders: Mapping[str, Sequence[int]]
+    apps: frozenset[str]
 
 
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -382,119 +316,46 @@ def find_scripts(
         limit: How many at most.
         folder: The user's own scripts.
     """
-    shelf, own = _shipped_index(), [*map(_index_script, own_scripts(folder)[0])]
-    entries, worth, holders = shelf.entries, shelf.worth, shelf.holders
-    request = read_request(
-        intent, lambda word: word in worth or word in known_words(), _no_near_words
-    )
-    terms = [*_weigh_terms(request, worth)]
-    whole = sum(weight for _, weight in terms) or 1.0
-    stems = {term.stem for term in request.terms}
-    left = 1.0 if app or is_served(request, ()) else _ELSEWHERE
-    looks, likely, named = (
-        _is_read_request(intent),
-        _likely_apps(request),
-        _named_apps(intent, (*entries, *own)),
-    )
-    sharing = {at for row, _ in terms for word in row for at in holders.get(word, ())}
-    taken = {row.script.name for row in own}
+    shelf, own = _shipped_shelf(), own_scripts(folder)[0]
+    wish = read_shelf_wish(intent, frozenset(one for row in own for one in row.apps))
+    if app:
+        wish = wish._replace(share=1.0)
+    sharing = {at for row, _ in wish.terms for word in row for at in shelf.holders.get(word, ())}
+    taken = {row.name for row in own}
+    offers = [(shelf.scripts[at], shelf.offers[at]) for at in sharing]
+    offers += [(row, _index_script(row)) for row in own]
     matches = []
-    for script, has, purpose, only_looks, loses in (*map(entries.__getitem__, sharing), *own):
+    for script, offer in offers:
         elsewhere = app and fold_name(app) not in map(fold_name, script.apps)
         if elsewhere or (script.name in taken and script.source == "library"):
             continue
-        score, asked = 0.0, set[str]()
-        for options, weight in terms:
-            shared = options.keys() & has
-            score += max(map(options.__getitem__, shared), default=0.0) * weight
-            asked |= shared
-        unsaid = sum(worth.get(word, 1) for word in purpose - asked)
-        every = sum(worth.get(word, 1) for word in purpose) or 1
-        score = score / whole * (1 - _UNSAID * unsaid / every)
-        score += _AREA * max(
-            (likely.get(fold_name(one), 0.0) for one in script.apps[:1]), default=0.0
-        )
-        if named and not named & set(script.apps):
-            score *= _OTHER
-        if {looks, only_looks} == {True, False} or (loses and not _LOSES & stems):
-            score *= _ACTS
-        if score * left >= FLOOR:
+        score, asked = wish.score_offer(offer)
+        if score >= FLOOR:
             why = f"shares {', '.join(sorted(asked)[:5])}"
-            matches.append(FoundScript(script, round(score * left, 3), why))
+            matches.append(FoundScript(script, round(score, 3), why))
     return sorted(matches, key=lambda row: (-row.score, row.script.name))[:limit]
 
 
+@lru_cache(maxsize=8)
+def read_shelf_wish(intent: str, own_apps: frozenset[str] = frozenset()) -> Wish:
+    """Return what is wanted, weighed by what the words tell among the shipped scripts."""
+    shelf = _shipped_shelf()
+    return read_wish(intent, shelf.worth, own_apps | shelf.apps)
+
+
 @lru_cache(maxsize=1)
-def _shipped_index() -> _ScriptIndex:
-    entries = tuple(map(_index_script, shipped_scripts()))
+def _shipped_shelf() -> _Shelf:
+    scripts = shipped_scripts()
+    offers = tuple(map(_index_script, scripts))
     holders: dict[str, list[int]] = {}
-    for at, row in enumerate(entries):
+    for at, row in enumerate(offers):
         for word in row.stems:
             holders.setdefault(word, []).append(at)
-    worth = {word: log(1 + len(entries) / len(places)) for word, places in holders.items()}
-    return _ScriptIndex(entries, worth, holders)
+    worth = {word: log(1 + len(offers) / len(places)) for word, places in holders.items()}
+    apps = frozenset(one for row in scripts for one in row.apps)
+    return _Shelf(scripts, offers, worth, holders, apps)
 
 
-def _index_script(row: SavedScript) -> _IndexedScript:
-    beside, main = (
-        [stem_word(word) for word in split_words(text) if word not in load_lexicon().stop]
-        for text in (f"{row.name} {row.tags}".replace("_", " "), " ".join((row.purpose, *row.apps)))
-    )
-    loses = bool(_LOSES & set(map(stem_word, split_words(row.purpose)[:1])))
-    return _IndexedScript(
-        row, frozenset((*beside, *main)), frozenset(main), _is_read_request(row.purpose), loses
-    )
-
-
-def _weigh_terms(
-    request: SearchRequest, worth: Mapping[str, float]
-) -> Iterator[tuple[Mapping[str, float], float]]:
-    """Yield each word of a request as what may stand for it, and how much it weighs."""
-    unheard = max(worth.values(), default=1.0) * _UNHEARD
-    for term in request.terms:
-        options = dict.fromkeys(related_stems(term.stem), _GROUP) | dict(term.options)
-        known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        called = term.stem in request.names | _NUMBERS or any(map(str.isdigit, term.stem))
-        rest = unheard * _CALLED if called else unheard
-        yield options, term.worth * (worth.get(term.stem) or max(known, default=rest))
-
-
-def _likely_apps(request: SearchRequest) -> dict[str, float]:
-    """Return how likely a request means each app, by its folded name: 0 to 1."""
-    shares: dict[str, float] = {}
-    for name, worth in area_scores(request).items():
-        share = min(worth, _SURE) / _SURE
-        for app in load_lexicon().areas[name].apps:
-            shares[fold_name(app)] = max(shares.get(fold_name(app), 0.0), share)
-            share *= _NEXT
-    return shares
-
-
-def _named_apps(intent: str, entries: Sequence[_IndexedScript]) -> set[str]:
-    """Return the apps that are named: by no everyday word, or by one with a capital."""
-    words = [word.strip(".,:;?!()'\"") for word in intent.split()]
-    apps = set()
-    for app in {one for row in entries for one in row.script.apps}:
-        name = app.removeprefix("Google ").split()[0]
-        if stem_word(name.casefold()) in _everyday_words():
-            told = name in words[1:]
-        else:
-            told = name.casefold() in map(str.casefold, words)
-        apps |= {app} if told else set()
-    return apps
-
-
-@lru_cache(maxsize=1)
-def _everyday_words() -> frozenset[str]:
-    return frozenset(word for area in load_lexicon().areas.values() for word in area.worth)
-
-
-def _is_read_request(text: str) -> bool | None:
-    """Say whether what is wanted, or what a script is for, is to look; None if it may be."""
-    first = next((word for word in split_words(text) if word not in load_lexicon().polite), "")
-    looks = first in load_lexicon().questions or stem_word(first) in _LOOKS
-    return None if stem_word(first) in _EITHER else looks
-
-
-def _no_near_words(_word: str) -> tuple[str, ...]:
-    return ()
+def _index_script(row: SavedScript) -> IndexedOffer:
+    beside = f"{row.name} {row.tags}".replace("_", " ")
+    return index_offer(row.purpose, beside, row.apps)

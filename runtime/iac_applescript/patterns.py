@@ -21,7 +21,9 @@ from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.query import known_words, load_lexicon, read_request
+from iac_runtime.search.intent import RequestIntent, read_intent
+from iac_runtime.search.lexicon import known_words, load_lexicon
+from iac_runtime.search.query import read_request
 from iac_runtime.tool import Level
 
 _SLOT: Final = re.compile(r"‹(text|number)›")
@@ -510,6 +512,7 @@ def rank_patterns(
     total: int,
     app: str = "",
     same: frozenset[str] = frozenset(),
+    wanted: RequestIntent | None = None,
 ) -> list[FoundPattern]:
     """Return the candidates, best first.
 
@@ -520,6 +523,7 @@ def rank_patterns(
         total: How many patterns there are.
         app: The bundle id that is wanted; empty for any.
         same: The stems of the intent as it was said: a pattern of just these was stored for it.
+        wanted: Which way it goes: what was stored for the other way is not meant.
     """
 
     def word_worth(word: str) -> float:
@@ -536,6 +540,8 @@ def rank_patterns(
         )
         score = share * (1 - _UNSAID * unsaid) + share * _RATE * (pattern.success_rate - 0.5)
         score += _AGE * share / (1 + _days_since(pattern.last, now) / _DAYS)
+        if wanted:
+            score += wanted.agreement(read_intent(pattern.intent.casefold()))
         if app and app.casefold() == pattern.app.casefold():
             score += _APP * max(share, 0.2)
         told = _intent_stems(pattern.intent)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason
@@ -10,6 +10,7 @@ from iac_applescript.dictionary import Skill
 from iac_applescript.failures import ScriptFailure
 from iac_applescript.library import FoundScript, saved_script_call
 from iac_applescript.patterns import FoundPattern, number_placeholders
+from iac_applescript.wishes import ToolHit
 from iac_applescript.wrapping import ChosenScript
 from iac_base.errors import ToolError
 from iac_base.text import clean_text, clean_value
@@ -25,19 +26,31 @@ _SHOWN: Final = 200
 Result: TypeAlias = dict[str, Any]
 
 
-GOOD_TOOL: Final = 1.6
-"""From this score on a tool is thought to do what is wanted; 0.55 where an app is named. Measured:
+GOOD_TOOL: Final = 0.75
+"""From this score on a tool is thought to do what is wanted; 0.3 where an app is named. Measured:
 of 60 wishes that nothing serves, 6 have a tool above it."""
+
+_LEAST: Final = 0.55
+"""Below this a tool is left out, whatever the search for tools says of it."""
+
+_GENERAL: Final = 0.15
+"""What an operation on any object loses: a tool for just this comes first."""
+
+_SEARCH: Final = 0.1
+"""What the score of the search for tools counts, beside how a tool serves the wish."""
 
 
 SAME: Final = 0.9
 """From this score on a pattern was stored for what is asked now."""
 
-_IN_APP: Final = 0.55
+_IN_APP: Final = 0.3
 
 KNOWN: Final = 0.48
 """Below this score a pattern is for something else. Measured: of 60 wishes that nothing serves,
 none is above it among 200 patterns, one among 100,000."""
+
+_RISK: Final = 0.1
+"""What a script loses that is DANGEROUS: one that does the same with less comes first."""
 
 _PROVEN: Final = 4
 
@@ -166,17 +179,6 @@ def worst_lines(script: str, analysis: ScriptAnalysis) -> Iterator[TargetDescrip
         yield TargetDescription(f"line {number}", clean_text(text.strip(), _SHOWN))
 
 
-class ToolHit(Protocol):
-    """A hit of the search for tools."""
-
-    @property
-    def tool(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def why(self) -> str: ...
-
-
 class Suggestion(NamedTuple):
     """One way to do it: `kind` is tool, pattern, script or skill."""
 
@@ -195,18 +197,30 @@ class Suggestion(NamedTuple):
 def rank_suggestions(
     intent: str,
     app: str,
-    hits: Sequence[ToolHit],
+    hits: Sequence[tuple[ToolHit, float]],
     patterns: Sequence[FoundPattern],
     skills: Mapping[str, Skill],
     limit: int = 5,
     scripts: Sequence[tuple[FoundScript, str]] = (),
 ) -> list[Suggestion]:
     """Return the ways to do something, best first: a tool before a script that does the same."""
+    floor = _IN_APP if app else GOOD_TOOL
+    told = [
+        (
+            hit,
+            round(
+                score + _SEARCH * hit.score - (_GENERAL if hit.tool.endswith(f"_{hit.op}") else 0),
+                3,
+            ),
+        )
+        for hit, score in hits
+        if score + 2 * _SEARCH * hit.score >= floor
+    ]
     suggestions = [
-        Suggestion("tool", hit.tool, f"a tool does this: {hit.why}", round(1 + hit.score, 3))
-        for hit in hits
-        if hit.score >= (_IN_APP if app else GOOD_TOOL)
-    ][:3]
+        Suggestion("tool", hit.tool, f"a tool does this: {hit.why}", score)
+        for hit, score in sorted(told, key=lambda row: -row[1])[:3]
+        if app or score >= _LEAST
+    ]
     suggestions += [
         Suggestion(
             "pattern",
@@ -225,13 +239,16 @@ def rank_suggestions(
             "script",
             f"saved script {row.script.name}: {row.script.purpose}",
             f"execute_applescript runs it, get_workflow_pattern shows it; {level}; {row.why}",
-            round(1 + row.score, 3),
+            round(row.score - (_RISK if level == "DANGEROUS" else 0), 3),
             level=level,
         )
         for row, level in scripts
     ]
     suggestions += _guide_suggestions(intent, app, skills)
-    suggestions.sort(key=lambda row: (row.level == "DANGEROUS", -row.score))
+    # A pattern that is DANGEROUS comes last, however well it fits.
+    suggestions.sort(
+        key=lambda row: ((row.kind, row.level) == ("pattern", "DANGEROUS"), -row.score)
+    )
     return suggestions[:limit]
 
 

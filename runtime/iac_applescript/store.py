@@ -28,6 +28,7 @@ from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
 from iac_base.words import split_words, stem_word
+from iac_runtime.search.intent import read_intent
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Effect
 
@@ -264,7 +265,9 @@ class PatternStore:
             if id in patterns
         ]
         same = frozenset(map(stem_word, split_words(intent)))
-        return rank_patterns(words, candidates, counts, total, app, same)[:limit]
+        asked = read_intent(intent.casefold())
+        wanted = asked if asked.ways or asked.refused else None
+        return rank_patterns(words, candidates, counts, total, app, same, wanted)[:limit]
 
     @_repairs_damage
     def get(self, id: int) -> ScriptPattern | None:

@@ -25,7 +25,7 @@ from iac_applescript.analysis.constructs import find_known_traps
 from iac_applescript.analysis.findings import Language, merge_effects
 from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import field_skill, find_skill, load_skills
-from iac_applescript.library import find_scripts, own_scripts
+from iac_applescript.library import find_scripts, own_scripts, read_shelf_wish
 from iac_applescript.patterns import FoundPattern, RunOutcome, number_placeholders
 from iac_applescript.recording import (
     BridgeLog,
@@ -66,6 +66,7 @@ from iac_applescript.toolset import (
     lookup_tool,
     open_toolset,
 )
+from iac_applescript.wishes import index_tool
 from iac_applescript.wrapping import ChosenScript, choose_script
 from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
@@ -118,17 +119,24 @@ def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -
 @lookup_tool
 def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     intent, app = given["intent"], given.get("app", "")
-    hits = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
+    wish = read_shelf_wish(intent)
+    found = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
+    hits = [(hit, wish.score_offer(index_tool(hit, toolset.catalogue))[0]) for hit in found]
     patterns = []
     with contextlib.suppress(SetupError):
         patterns = toolset.store.find_patterns(intent, app=toolset.app_bundle_id(app), limit=3)
     kept = find_scripts(intent, _app_name(toolset, given), 2)
-    guides = load_skills(toolset.skill_folder)
-    scripts = [(row, saved_script_fields(row, toolset.analyser)["level"]) for row in kept]
+    guides = load_skills(toolset.skill_folder) if wish.share == 1 or app else {}
+    analyze = toolset.analyser.analyze_script
+    scripts = [(row, analyze(row.script.script, row.script.language).level) for row in kept]
     ways = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
     if ways:
         return {"suggestions": [row.to_dict() for row in ways]}
-    note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
+    note = (
+        "No tool, script or guide does this, and none that is like it is meant. If an app of this"
+        " Mac can do it, list_scriptable_apps names the app and get_app_dictionary shows how."
+        " Otherwise tell the user that it cannot be done here."
+    )
     return {"suggestions": [], "note": note}
 
 

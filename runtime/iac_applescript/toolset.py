@@ -12,9 +12,10 @@ from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason
 from iac_applescript.analysis.vocabulary import BEYOND, LETS
 from iac_applescript.failures import ScriptFailure, explain_failure
-from iac_applescript.results import Result, ScriptError, ToolHit, failure_result, success_result
+from iac_applescript.results import Result, ScriptError, failure_result, success_result
 from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
+from iac_applescript.wishes import ToolHit
 from iac_base.errors import (
     Cancellation,
     NextCall,

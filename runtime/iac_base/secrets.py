@@ -96,7 +96,8 @@ _DIGIT: Final = re.compile("[0-9]")
 
 _TABLES: Final = json.loads(Path(__file__).with_name("secrets.json").read_bytes())
 """`names`: what holds a secret, in English, its words apart. `labels`: what people write before
-one, by language. `forms`: each kind, what every text of its form has in lower case (`0` for any
+one, by language. `fields`: what fields that are filled in are called beside, `0` for any number.
+`forms`: each kind, what every text of its form has in lower case (`0` for any
 digit), the form, and the function above that proves it."""
 
 _FORMS: Final[tuple[tuple[str, str, Callable[[str], bool]], ...]] = tuple(
@@ -177,6 +178,30 @@ def _sounds_secret(term: str) -> bool:
         for start in range(len(words))
         for count in range(1, _LONGEST + 1)
     )
+
+
+@lru_cache(maxsize=4096)
+def is_secret_field(name: str) -> bool:
+    """Say whether a field that is filled in holds a secret, by what it is called.
+
+    More does than `is_secret` knows: on a button, or in a dictionary, "PIN" may be another word.
+    """
+    plain = unicodedata.normalize("NFC", f"{name} / {' '.join(split_name(name))}").casefold()
+    return is_secret(name) or _secret_fields().search(plain) is not None
+
+
+@cache
+def _secret_fields() -> re.Pattern[str]:
+    """Return what fields are called, in any spelling: `cc-number`, `CC_NUMBER`."""
+    forms: list[str] = []
+    for language, names in _TABLES["fields"].items():
+        words = re.sub("[ -]", r"[\\s_-]?", names.casefold()).replace("0", "[0-9]+")
+        # Compounds end with them, but in English none do.
+        begin = r"(?<![^\W_])" if language == "en" else ""
+        forms.append(
+            words if language in ("ja", "zh", "ko", "th") else rf"{begin}(?:{words})(?![^\W_])"
+        )
+    return re.compile("|".join(forms))
 
 
 def _fold_label(text: str) -> str:

@@ -22,7 +22,7 @@ from iac_accessibility.model import (
     path_text,
     role_name,
 )
-from iac_accessibility.risk import ChangeFacts, assess_level
+from iac_accessibility.risk import ChangeFacts, assess_level, holds_secret, mark_secret
 from iac_accessibility.session import find_app
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
@@ -353,3 +353,30 @@ def test_a_watch_merges_what_repeats_and_gives_way_to_newer_ones() -> None:
     )
     assert perform(plan)["changes"] == []
     toolset.close()
+
+
+@pytest.mark.parametrize("name", [
+    "cc-number", "ccNumber", "Recipient's IBAN", "Enter the 6-digit code", "one-time code",
+    "one-time-code", "PIN:", "Kreditkartennummer", "4-stelliger Code", "code à 8 chiffres",
+    "código de 6 dígitos", "カード番号", "6桁のコード", "Номер карты", "Ange 6-siffrig kod",
+    "kart numarası", "信用卡号", "6자리 코드",
+])  # fmt: skip
+def test_a_field_is_secret_by_what_it_is_called(name: str) -> None:
+    field = UiNode("h", "text_field", states=frozenset(("editable",)), value="held")
+    for one in (
+        mark_secret(field._replace(title=name)),
+        mark_secret(field._replace(label=name)),
+        mark_secret(field._replace(identifier=name)),
+        mark_secret(field, name),
+    ):
+        assert holds_secret(one)
+        assert one.value is None
+    assert not holds_secret(mark_secret(UiNode("h", "button", title=name)))
+
+
+@pytest.mark.parametrize("name", [
+    "ZIP code", "Postleitzahl", "Code", "Country code", "Discount code", "Name on card", "Opinion",
+    "Taliban", "Spin", "Numéro de commande", "kod pocztowy", "numero di telefono", "Street",
+])  # fmt: skip
+def test_an_everyday_field_is_no_secret(name: str) -> None:
+    assert not holds_secret(mark_secret(UiNode("h", "text_field", title=name, value="held")))

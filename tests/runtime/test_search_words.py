@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.words import fold_name, split_words, stem_word, stem_words
+from iac_runtime.search.lexicon import known_words, load_lexicon
 from iac_runtime.search.query import (
     SearchRequest,
-    known_words,
-    load_lexicon,
     nearest_words,
     read_request,
 )

@@ -10,7 +10,8 @@ import pytest
 from iac_base.words import stem_words
 from iac_gen.output import word_lines
 from iac_runtime.search.index import Index
-from iac_runtime.search.query import SearchRequest, known_words, read_request
+from iac_runtime.search.lexicon import known_words
+from iac_runtime.search.query import SearchRequest, read_request
 from iac_runtime.tools.catalogue import Catalogue
 
 OBJECTS = ("get", "list", "count", "make", "set")

@@ -240,7 +240,7 @@ def read_call_terms(facts: CallFacts, operation: Operation | None, tool: str = "
 
 def _read_intent_terms(operation: Operation, standard: frozenset[str]) -> CallTerms:
     """Return what an App Intent does to what: its names alone say so, `append to note`, `body`."""
-    from iac_runtime.search.query import load_lexicon
+    from iac_runtime.search.lexicon import load_lexicon
 
     spec = operation.spec
     verb, *rest = split_name(spec.jxa or operation.name)

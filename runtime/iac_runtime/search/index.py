@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.words import fold_name, stem_words
 from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app
-from iac_runtime.search.query import SearchRequest, load_lexicon, nearest_words, read_request
+from iac_runtime.search.lexicon import load_lexicon
+from iac_runtime.search.query import SearchRequest, nearest_words, read_request
 from iac_runtime.search.ranking import (
     AppPlace,
     Hint,

@@ -24,6 +24,16 @@ _PATHS: Final = frozenset({"folder", "file"})
 _LEVEL: Final = re.compile(r"\s*\b(?:SAFE|MODIFY|DANGEROUS)\b[^.]*\.\s*$")
 
 
+def tool_purpose(catalogue: Catalogue, name: str) -> str:
+    """Return what a tool of the catalogue does, one line.
+
+    Raises:
+        UnknownToolError: There is no such tool.
+        SetupError: The listing does not hold what the catalogue says.
+    """
+    return _LEVEL.sub("", str(listing_entry(catalogue, name)["description"]))
+
+
 class ToolPage(NamedTuple):
     """A tool as a client needs it to call it.
 

@@ -13,19 +13,19 @@ word and one for each label of each head.
 
 import json
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from math import exp
 from operator import mul
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-from iac_base.words import split_words, stem_word, stem_words
+from iac_base.words import split_words, stem_word
+from iac_runtime.search.intent import RequestIntent, read_intent, split_refused
+from iac_runtime.search.lexicon import Language, load_lexicon
 from iac_runtime.search.weights import LIKE, MISTYPED, TIME, VERB, WRITTEN_DOWN
 
 MAX_QUERY: Final = 400
@@ -113,15 +113,6 @@ _TIMES: Final = (
 """How a request names a day, or a span of time, and the stems that tools for one are known by."""
 
 
-_REFUSED: Final = re.compile(
-    r"(?<!i )(?<!we )(?<!you )(?<!they )(?<!that )(?<!which )(?<!who )(?<!it )"
-    r"\b(?:(?:but |and |so )?(?:do not|don't|dont|never|not to|but not|instead of|rather than)"
-    r" (?:\w+ly )?([a-z]+)|(?:but |and )?without ([a-z]+ing))"
-    r"(?! anything)(?: (?:it|them|that|this))?(?: (?:yet|now|for now))?\b"
-)
-"""What a request says not to do; who says that they do not know forbids nothing."""
-
-
 class SearchTerm(NamedTuple):
     """A word of a request: stems that may stand for it with their worth, and its own worth.
 
@@ -170,13 +161,8 @@ class SearchRequest(NamedTuple):
     meaning: RequestMeaning = NOTHING
     """What the whole is about."""
 
-    refused: frozenset[str] = frozenset()
-    """Stems of the verbs that must not be done: draft it, but do not send it."""
-
-
-def known_words() -> frozenset[str]:
-    """Return the stems that the lexicon can read."""
-    return load_lexicon().known_stems
+    intent: RequestIntent = RequestIntent()
+    """What it forbids, which way it goes, whether it only looks."""
 
 
 def read_request(
@@ -190,7 +176,8 @@ def read_request(
         near: The words that a mistyped one may have been meant as.
     """
     told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    english, refused = _split_refused(_to_english(told.replace("’", "'")).casefold())
+    whole_text = _to_english(told.replace("’", "'")).casefold()
+    intent, english = read_intent(whole_text), split_refused(whole_text)[0]
     outside = split_words(_replace_phrases(english))
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
@@ -242,21 +229,7 @@ def read_request(
         one if is_known_word(one) else next(iter(near(one)), "") for one in plain
     )
     terms = tuple(found.values())
-    return SearchRequest(words, terms, operations, action, names, first, capitals, whole, refused)
-
-
-def _split_refused(text: str) -> tuple[str, frozenset[str]]:
-    """Return what is wanted of a request, and the stems of the verbs that it forbids.
-
-    Not to forget is a wish.
-    """
-    found = [one for one in _REFUSED.finditer(text) if (one[1] or one[2]) != "forget"]
-    left = text
-    for one in reversed(found):
-        left = f"{left[: one.start()]} {left[one.end() :]}"
-    if not left.split():
-        return text, frozenset()
-    return left, frozenset(stem_word(one[1] or one[2]) for one in found)
+    return SearchRequest(words, terms, operations, action, names, first, capitals, whole, intent)
 
 
 def _capitalized_words(text: str) -> frozenset[str]:
@@ -315,14 +288,6 @@ def _translate_japanese(text: str) -> str:
     return " ".join(table.get(one, one) for one in reversed(found))
 
 
-class Language(NamedTuple):
-    """A language: words that tell it alone, and the starts of words with the English for them."""
-
-    plain: frozenset[str]
-    whole: Mapping[str, str]
-    starts: Mapping[str, str]
-
-
 def _translate_word(word: str, language: Language) -> str:
     """Return the English words for a word without accents, or nothing."""
     if word in language.whole:
@@ -362,139 +327,6 @@ def _phrase_patterns() -> list[tuple[str, re.Pattern[str], str]]:
             pattern += rf"((?: [^\s,;]+){{0,5}}?) {re.escape(last)}\b"
         found.append((first, re.compile(pattern), rf" {instead} \1 " if apart else f" {instead} "))
     return found
-
-
-SAME: Final = 0.85
-
-
-LOOSE: Final = 0.45
-"""What a word is worth that stands for another of its group, or often means another."""
-
-
-SURE: Final = 1.0
-
-
-MAY: Final = 0.3
-"""What a word says for an area that it nearly always means, or that it may mean."""
-
-
-ELSEWHERE: Final = "elsewhere"
-"""The area of what no app of a Mac does."""
-
-
-class Area(NamedTuple):
-    """What apps are for: those apps, the usual one first, and what stems say for it."""
-
-    apps: Sequence[str]
-    worth: Mapping[str, float]
-    first: frozenset[str]
-
-
-class Lexicon(SimpleNamespace):
-    """What people say and what dictionaries call it, as the files explain it."""
-
-    stop: frozenset[str]
-    leading: frozenset[str]
-    polite: frozenset[str]
-    questions: frozenset[str]
-    before_app: frozenset[str]
-    marks: frozenset[str]
-    app_verbs: frozenset[str]
-    everyday_names: frozenset[str]
-    intents: Mapping[str, str]
-    phrases: Mapping[str, str]
-    loose: Mapping[str, str]
-    groups: Sequence[str]
-
-    @cached_property
-    def stop_stems(self) -> frozenset[str]:
-        """The stems of the words that name nothing; a note is something, though not is not."""
-        sure = (
-            word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
-        )
-        return frozenset(map(stem_word, self.stop)) - {*sure}
-
-    @cached_property
-    def mark_stems(self) -> frozenset[str]:
-        """The stems of the words that speak for a tool for any app."""
-        return frozenset(map(stem_word, self.marks))
-
-    @cached_property
-    def synonyms(self) -> dict[str, dict[str, float]]:
-        """A stem -> stems that may stand for it, with their worth."""
-        table: dict[str, dict[str, float]] = {}
-        for said, meant in self.loose.items():
-            table.setdefault(stem_word(said), {}).update(dict.fromkeys(stem_words(meant), LOOSE))
-        for group in self.groups:
-            words = stem_words(group)
-            for word in words:
-                same = {other: SAME for other in words if other != word}
-                table.setdefault(word, {}).update(same)
-        return table
-
-    @cached_property
-    def verbs(self) -> dict[str, tuple[str, ...]]:
-        """A stem -> the operations that it speaks for."""
-        table: dict[str, tuple[str, ...]] = {}
-        for operation, verbs in self.intents.items():
-            for verb in dict.fromkeys(stem_words(verbs)):
-                table[verb] = (*table.get(verb, ()), operation)
-        return table
-
-    @cached_property
-    def areas(self) -> dict[str, Area]:
-        """What apps are for, by name."""
-        return {
-            name: Area(
-                row["apps"],
-                {
-                    **dict.fromkeys(stem_words(row.get("may", "")), MAY),
-                    **dict.fromkeys(stem_words(row.get("sure", "")), SURE),
-                },
-                frozenset(stem_words(row.get("first", ""))),
-            )
-            for name, row in _read_table("areas.toml").items()
-        }
-
-    @cached_property
-    def area_counts(self) -> Mapping[str, int]:
-        """How many areas a stem speaks for."""
-        found: dict[str, int] = {}
-        for area in self.areas.values():
-            for word in area.worth:
-                found[word] = found.get(word, 0) + 1
-        return found
-
-    @cached_property
-    def languages(self) -> dict[str, Language]:
-        """The other languages, by their codes."""
-        found = {}
-        for code, row in _read_table("languages.toml").items():
-            pairs = [(one, english) for english, said in row["words"] for one in said.split()]
-            short = 1 if code == "ja" else 4
-            starts = {one: to for one, to in pairs if len(one) >= short and one[-1] != "-"}
-            whole = {one.rstrip("-"): to for one, to in pairs}
-            found[code] = Language(frozenset(row["plain"].split()), whole, starts)
-        return found
-
-    @cached_property
-    def known_stems(self) -> frozenset[str]:
-        """The stems that can be read."""
-        areas = (word for area in self.areas.values() for word in area.worth)
-        return frozenset({*self.synonyms, *self.verbs, *areas})
-
-
-def _read_table(name: str) -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=1)
-def load_lexicon() -> Lexicon:
-    """Return the words."""
-    rows = _read_table("words.toml")
-    groups = rows.pop("same")["groups"]
-    words = {key: frozenset(row.split()) for key, row in rows.items() if isinstance(row, str)}
-    return Lexicon(**{**rows, **words}, groups=groups)
 
 
 _FILE: Final = "meanings.bin"

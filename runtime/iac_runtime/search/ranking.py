@@ -4,13 +4,16 @@ Which apps a request means is told by their names, and by what they are for.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import lru_cache
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from iac_base.words import fold_name, stem_word
+from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.entries import IndexedApp, SearchRow
-from iac_runtime.search.query import ELSEWHERE, Area, SearchRequest, SearchTerm, load_lexicon
+from iac_runtime.search.intent import read_intent
+from iac_runtime.search.lexicon import ELSEWHERE, Area, load_lexicon
+from iac_runtime.search.query import SearchRequest, SearchTerm
 from iac_runtime.search.weights import (
     ABSENT,
     ACT,
@@ -22,7 +25,6 @@ from iac_runtime.search.weights import (
     COPY,
     COVER,
     FIELDS,
-    FORBIDDEN,
     GESTURE,
     HELD,
     HINT,
@@ -45,8 +47,9 @@ from iac_runtime.search.weights import (
     UNMARKED,
     USUAL_NAMED,
     USUAL_WORDS,
+    WAY,
 )
-from iac_runtime.tool import Op
+from iac_runtime.tool import Op, tool_prefix
 
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
 """What a request speaks for that names no operation."""
@@ -90,6 +93,13 @@ class Hint(NamedTuple):
 
 
 _NONE: Final = Hint(0)
+
+
+_LOOKING: Final = frozenset[Op](("get", "list", "count"))
+
+
+_JUDGED: Final = 60
+"""Offers whose ways are compared with what is asked: what comes behind is never first."""
 
 
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
@@ -175,8 +185,6 @@ def rank_tools(
     best: dict[str, ToolCandidate] = {}
 
     def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
-        if row and not request.refused.isdisjoint(row.words[0].split()):
-            score -= FORBIDDEN
         if tool not in best or score > best[tool].score:
             best[tool] = ToolCandidate(score, app, op, tool, row)
 
@@ -212,7 +220,27 @@ def rank_tools(
         if key in only or hints.get(key, _NONE).strength >= 1:
             for op, tool in app.operations.items():
                 add_candidate(base[key] + wanted[op], key, op, tool, None)
-    return sorted(best.values(), key=_sort_key)
+    offers = sorted(best.values(), key=_sort_key)
+    if not (request.intent.ways or request.intent.refused):
+        return offers
+    agreed = [_agree_with_intent(one, apps[one.app], request) for one in offers[:_JUDGED]]
+    return sorted((*agreed, *offers[_JUDGED:]), key=_sort_key)
+
+
+def _agree_with_intent(
+    offer: ToolCandidate, app: IndexedApp, request: SearchRequest
+) -> ToolCandidate:
+    """Return an offer with what it gains or loses by the way it goes, against what is asked."""
+    words = split_words(offer.tool.removeprefix(tool_prefix(app.key)))
+    does = read_intent(" ".join(words))
+    if request.intent.refused:
+        # Which operation is meant is told by other words; here only what is forbidden counts.
+        changes = offer.op != "command" or app.levels.get(offer.tool) != "SAFE"
+        does = replace(does, looks=offer.op in _LOOKING or (None if not changes else False))
+    else:
+        does = replace(does, looks=None)
+    gain = request.intent.agreement(does, frozenset(map(stem_word, words)))
+    return offer._replace(score=offer.score + WAY * gain)
 
 
 def _sort_key(offer: ToolCandidate) -> tuple[float, str, str]:
@@ -450,6 +478,8 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
         return True
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return True
+    if request.first in load_lexicon().areas[ELSEWHERE].first:
+        return False
     area_word_scores = _area_word_scores(request)
     elsewhere = area_word_scores.pop(ELSEWHERE, 0.0)
     sure = max(0.0, max(area_word_scores.values(), default=0.0) - elsewhere)

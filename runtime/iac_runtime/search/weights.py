@@ -73,8 +73,23 @@ ACT_NAMED: Final = 0.18
 THING: Final = 0.1
 """What it is worth to have such a thing in the name. Without it: first: open -3, toolsets -3."""
 
-FORBIDDEN: Final = 2.0
-"""What a tool loses that does what the request says not to do. Without it: first: open -1."""
+OPPOSITE: Final = 1.0
+"""What an offer loses that goes the other way, or does what the request says not to do, as a share
+of what is asked. Without it: first: open -1."""
+
+SAME_WAY: Final = 0.08
+"""What an offer gains that goes the way that is asked."""
+
+SILENT: Final = 0.2
+"""What an offer loses that goes no way where one is asked: to close a tab is not to close all
+others."""
+
+WRONG_EFFECT: Final = 0.3
+"""What an offer loses that changes where somebody wants to look, or looks where something is to be
+done."""
+
+WAY: Final = 2.0
+"""How much these are worth among tools, whose scores reach further."""
 
 NEAR: Final = 0.3
 """How near the tools of other apps are that stand beside those of the first. Without it: hands

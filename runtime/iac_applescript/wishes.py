@@ -1,0 +1,219 @@
+"""What somebody wants, read once, and how well an offer serves it: a tool or a script alike.
+
+An offer is found by words, by apps, and by what apps are for. A word counts by how few scripts have
+it; one that none has counts a little, because people name what is theirs. What goes the other way
+than is asked, or does what is forbidden, is never meant. A wish that is for no app finds nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+from iac_applescript.patterns import related_stems
+from iac_base.words import fold_name, split_words, stem_word
+from iac_runtime.search.intent import RequestIntent, read_intent, same_way_stems
+from iac_runtime.search.lexicon import known_words, load_lexicon
+from iac_runtime.search.page import tool_purpose
+from iac_runtime.search.query import SearchRequest, read_request
+from iac_runtime.search.ranking import area_scores, is_served
+from iac_runtime.search.weights import SILENT
+from iac_runtime.tool import tool_prefix
+from iac_runtime.toolkit import Catalogue
+
+FLOOR: Final = 0.595
+"""Below this score an offer does not do what is wanted. Measured: of 60 wishes that nothing serves,
+2 have a script above it."""
+
+_GROUP: Final = 0.6
+"""How well a word stands for another of its group (`patterns`)."""
+
+_UNHEARD: Final = 0.85
+"""What a word weighs that no script has, against the rarest that one has."""
+
+_LOSES: Final = frozenset(
+    map(stem_word, "delete remove empty trash erase clear bin throw rid drop cancel clean".split())
+)
+"""Words of what loses something, which nobody is offered who did not ask for it."""
+
+_LOST: Final = 0.75
+"""What is left of the score of an offer that loses something unasked."""
+
+_ELSEWHERE: Final = 0.6
+"""What is left of a score where a request seems to be for what no app does."""
+
+_NUMBERS: Final = frozenset(
+    map(stem_word, "one two three four five six seven eight nine ten single several".split())
+)
+
+_CALLED: Final = 0.4
+"""What of that a word weighs that is a name or a number."""
+
+_AREA: Final = 0.25
+"""What it adds that a request is surely about what the script's app is for."""
+
+_SURE: Final = 2.0
+"""From here on an area is sure."""
+
+_NEXT: Final = 0.7
+"""What of an area's worth its next app has."""
+
+_OTHER: Final = 0.4
+"""What is left of a script's score where the request names another app."""
+
+_EXCEPT: Final = re.compile(r"\b(?:except|besides|apart from)\b")
+
+_UNSAID: Final = 0.2
+"""How much the words of a purpose that were not asked for count against it."""
+
+
+class ToolHit(Protocol):
+    """A hit of the search for tools."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def element(self) -> str: ...
+    @property
+    def properties(self) -> Sequence[str]: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def why(self) -> str: ...
+
+
+class IndexedOffer(NamedTuple):
+    """A tool or a script as it is found: all its stems, those of its purpose, what it does."""
+
+    apps: tuple[str, ...]
+    stems: frozenset[str]
+    purpose: frozenset[str]
+    intent: RequestIntent
+    loses: bool
+
+
+class Wish(NamedTuple):
+    """What somebody wants.
+
+    Attributes:
+        request: What was read.
+        terms: Each word as what may stand for it, and how much it weighs.
+        worth: What a word tells among all scripts.
+        likely: How likely it means each app, by its folded name: 0 to 1.
+        named: The apps that it names.
+        share: What of a score is left, because it may be for what no app does.
+    """
+
+    request: SearchRequest
+    terms: tuple[tuple[Mapping[str, float], float], ...]
+    worth: Mapping[str, float]
+    likely: Mapping[str, float]
+    named: frozenset[str]
+    share: float
+
+    def score_offer(self, offer: IndexedOffer) -> tuple[float, set[str]]:
+        """Return how well an offer serves the wish, about 0 to 1.2, and the words they share."""
+        score, asked = 0.0, set[str]()
+        for options, weight in self.terms:
+            shared = options.keys() & offer.stems
+            score += max(map(options.__getitem__, shared), default=0.0) * weight
+            asked |= shared
+        whole = sum(weight for _, weight in self.terms) or 1.0
+        unsaid = sum(self.worth.get(word, 1) for word in offer.purpose - asked)
+        every = sum(self.worth.get(word, 1) for word in offer.purpose) or 1
+        score = score / whole * (1 - _UNSAID * unsaid / every)
+        likely = max((self.likely.get(fold_name(one), 0.0) for one in offer.apps[:1]), default=0)
+        score += _AREA * likely
+        if self.named and self.named.isdisjoint(offer.apps):
+            score *= _OTHER
+        if offer.loses and _LOSES.isdisjoint(term.stem for term in self.request.terms):
+            score *= _LOST
+        score += self.request.intent.agreement(offer.intent, offer.purpose, SILENT)
+        return score * self.share, asked
+
+
+def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wish:
+    """Read what somebody wants.
+
+    Args:
+        text: It, in somebody's own words.
+        worth: What a word tells among all scripts.
+        apps: The apps that it may name.
+    """
+    request = read_request(
+        text, lambda word: word in worth or word in known_words(), _no_near_words
+    )
+    share = 1.0 if is_served(request, ()) else _ELSEWHERE
+    terms = tuple(_weigh_terms(request, worth))
+    named = frozenset(_named_apps(text, apps))
+    return Wish(request, terms, worth, _likely_apps(request), named, share)
+
+
+def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
+    """Return a tool as it is found: what it is for; an operation on objects by their class."""
+    row = catalogue.tools.get(hit.tool)
+    if row is None:
+        return index_offer(hit.tool.replace("_", " "), "", ())
+    name = hit.tool.removeprefix(tool_prefix(row.app.key))
+    if name == hit.op:
+        return index_offer(f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,))
+    return index_offer(tool_purpose(catalogue, hit.tool), name.replace("_", " "), (row.app.name,))
+
+
+def index_offer(purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffer:
+    """Return what is offered for a purpose, as it is found."""
+    tags, main = (
+        [stem_word(word) for word in split_words(text) if word not in load_lexicon().stop]
+        for text in (beside, " ".join((purpose, *apps)))
+    )
+    loses = bool(_LOSES & set(map(stem_word, split_words(purpose)[:1])))
+    does = read_intent(purpose.casefold())
+    return IndexedOffer(apps, frozenset((*tags, *main)), frozenset(main), does, loses)
+
+
+def _weigh_terms(
+    request: SearchRequest, worth: Mapping[str, float]
+) -> Iterator[tuple[Mapping[str, float], float]]:
+    """Yield each word of a request as what may stand for it, and how much it weighs."""
+    unheard = max(worth.values(), default=1.0) * _UNHEARD
+    for term in request.terms:
+        related = related_stems(term.stem) | same_way_stems(term.stem)
+        options = dict.fromkeys(related, _GROUP) | dict(term.options)
+        known = [worth[one] * fit for one, fit in options.items() if one in worth]
+        called = term.stem in request.names | _NUMBERS or any(map(str.isdigit, term.stem))
+        rest = unheard * _CALLED if called else unheard
+        yield options, term.worth * (worth.get(term.stem) or max(known, default=rest))
+
+
+def _likely_apps(request: SearchRequest) -> dict[str, float]:
+    """Return how likely a request means each app, by its folded name: 0 to 1."""
+    shares: dict[str, float] = {}
+    for name, worth in area_scores(request).items():
+        share = min(worth, _SURE) / _SURE
+        for app in load_lexicon().areas[name].apps:
+            shares[fold_name(app)] = max(shares.get(fold_name(app), 0.0), share)
+            share *= _NEXT
+    return shares
+
+
+def _named_apps(text: str, apps: Iterable[str]) -> Iterator[str]:
+    """Yield the apps that are named: by no everyday word, or by one with a capital."""
+    # What is left out of something is not what it is done to.
+    words = [word.strip(".,:;?!()'\"") for word in _EXCEPT.split(text)[0].split()]
+    folded = set(map(str.casefold, words))
+    for app in apps:
+        name = app.removeprefix("Google ").split()[0]
+        plain = stem_word(name.casefold()) in _everyday_words()
+        if name in words[1:] if plain else name.casefold() in folded:
+            yield app
+
+
+@lru_cache(maxsize=1)
+def _everyday_words() -> frozenset[str]:
+    return frozenset(word for area in load_lexicon().areas.values() for word in area.worth)
+
+
+def _no_near_words(_word: str) -> tuple[str, ...]:
+    return ()
