@@ -7,7 +7,7 @@ under `lookup_tool`; one that reaches apps plans its call itself.
 import contextlib
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
@@ -72,7 +72,7 @@ from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
 from iac_runtime.policy.facts import OWN_APP
 from iac_runtime.policy.taint import iterate_texts
-from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
+from iac_runtime.tool import LEVELS, Level, Toolset, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
@@ -375,7 +375,7 @@ def _run_planned(
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
     app, intent = known[0] if known else "", asked.get("intent", "")
-    _remember_run(toolset.store, intent, app, given, outcome, analysis.level, analysis.effects)
+    _remember_run(toolset.store, intent, app, given, (outcome, analysis.level, analysis.effects))
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -393,12 +393,16 @@ def _run_planned(
 
 
 def _remember_run(
-    store: PatternStore, intent: str, app: str, given: ChosenScript, *came: Any
+    store: PatternStore,
+    intent: str,
+    app: str,
+    given: ChosenScript,
+    came: tuple[RunOutcome, Level, Iterable[Effect]],
 ) -> None:
     try:
         if intent:
             run = (intent, app, given.language, given.script)
-            store.remember_run(*run, *came, arguments=given.arguments)
+            store.remember_run(*run, *came, given.arguments)
     except Exception:
         # What was done stays done, though it could not be written down.
         log = logging.getLogger(f"{LOGGER}.state")
