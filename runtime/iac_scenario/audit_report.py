@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from xml.etree import ElementTree
 
 from iac_scenario.matching import schema_validator
-from iac_scenario.output import printable_xml
+from iac_scenario.output import JunitCase, junit_xml
 from iac_scenario.results import shorten_value
 
 LEVELS: Final = ("error", "warning")
@@ -91,21 +90,12 @@ def format_json(checks: Sequence[AuditCheck]) -> str:
 
 def format_junit(checks: Sequence[AuditCheck]) -> str:
     """Return JUnit's XML: a suite a thing, a case a rule; a warning is no failure there."""
-    top = ElementTree.Element("testsuites")
-    for where in dict.fromkeys(one.where for one in checks):
-        cases = [one for one in checks if one.where == where]
-        failed = sum(one.level == "error" for one in cases if one.fault)
-        facts = {"name": printable_xml(where), "tests": str(len(cases)), "failures": str(failed)}
-        suite = ElementTree.SubElement(top, "testsuite", facts)
-        for one in cases:
-            facts = {"classname": printable_xml(where), "name": printable_xml(one.rule)}
-            case = ElementTree.SubElement(suite, "testcase", facts)
-            text = printable_xml(one.fault)
-            if text and one.level == "error":
-                ElementTree.SubElement(case, "failure", message=text)
-            elif text:
-                ElementTree.SubElement(case, "system-out").text = f"warning: {text}"
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, "unicode")
+    suites: dict[str, list[JunitCase]] = {}
+    for one in checks:
+        failed = [one.fault] if one.fault and one.level == "error" else []
+        case = JunitCase(one.rule, failed, f"warning: {one.fault}" if one.fault else "")
+        suites.setdefault(one.where, []).append(case)
+    return junit_xml((where, {}, cases) for where, cases in suites.items())
 
 
 REPORTS: Final[Mapping[str, Callable[[Sequence[AuditCheck]], str]]] = {

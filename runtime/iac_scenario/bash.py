@@ -2,44 +2,32 @@
 
 Grep and Glob run in the same confinement.
 
-On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
-(read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
-caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
-of its own and ends whole; the folder lasts for the session.
+Each call is a process group of its own and ends whole; the folder lasts for the session.
 """
 
-import json
 import os
 import re
 import selectors
-import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import IO, Final, NamedTuple
 
 import psutil
 
+from iac_scenario.confinement import WAY_OUT, choose_confinement, clock_option
 from iac_scenario.model import CallError
 from iac_scenario.permissions import LONGEST
-from iac_scenario.sandbox import PROTECTED, Sandbox
+from iac_scenario.sandbox import Sandbox
 
-_HERE: Final = Path(__file__).parent
 _TICK: Final = 0.05
 """Seconds between two looks at the processes of a call."""
-
-_ON_MAC: Final = sys.platform == "darwin"
-_SEATBELT: Final = "/usr/bin/sandbox-exec"
-_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")
-_WAY_OUT: Final = 'give the call a `result` and its tool the mode "mock"'
 
 
 class BashLimits(NamedTuple):
@@ -68,15 +56,14 @@ class BashResult(NamedTuple):
     notice: str = ""
 
 
-_SCRIPT: Final = (_HERE / "bash_session.sh").read_text(encoding="utf-8").replace("\n", " ")
+_SCRIPT: Final = (
+    Path(__file__).with_name("bash_session.sh").read_text(encoding="utf-8").replace("\n", " ")
+)
 """Takes the command and the folder to begin in.
 
 It is one line: Bash counts those of the command after it. The folder for the next call goes into a
 file without a name.
 """
-
-_PROFILE: Final = (_HERE / "bash_session.sb").read_text(encoding="utf-8")
-"""What a Mac's Seatbelt allows."""
 
 
 class BashSession:
@@ -101,26 +88,19 @@ class BashSession:
     ) -> None:
         self._sandbox = sandbox
         self._now = now
-        self._unconfined = unconfined
-        self._guarded = guarded and not unconfined
+        self._confinement = choose_confinement(sandbox, unconfined=unconfined, guarded=guarded)
         self._limits = limits
         self._variables = dict(variables or {})
-        # Only bubblewrap can show the folder at another path than its own.
-        self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
-        self.folder = self._home
-        self._start = sandbox.root if unconfined or _ON_MAC else "/"
+        self._home = self.folder = self._confinement.home
         self._ending = threading.Event()
         self._running = threading.Lock()
-        # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
-        self._scratch = TemporaryDirectory(prefix="iac-scenario-") if _ON_MAC else None
 
     def close(self) -> None:
         """End the call that runs, and remove what the session kept beside the sandbox."""
         self._ending.set()
         with self._running:
             pass
-        if self._scratch is not None:
-            self._scratch.cleanup()
+        self._confinement.close()
 
     def run(self, command: str, timeout: float) -> BashResult:
         """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
@@ -138,23 +118,27 @@ class BashSession:
         """
         program = os.path.realpath(program)
         with self._running:
-            words = [*self._confinement_command((), program), program, *options]
-            return run_bounded(words, self._start, {}, limits, timeout, ending=self._ending)
+            words = [*self._confinement.words((), program), program, *options]
+            place = self._confinement.start
+            return run_bounded(words, place, {}, limits, timeout, ending=self._ending)
 
     def _run_command(self, command: str, timeout: float) -> BashResult:
-        before = self._sandbox.protected_entries() if self._guarded and not _ON_MAC else {}
+        watched = self._confinement.is_watched
+        before = self._sandbox.protected_entries() if watched else {}
         with TemporaryFile() as state:
             words = [
-                *self._confinement_command(list(before)),
+                *self._confinement.words(list(before)),
                 *("bash", "-c", self._wrapper_script(state.fileno()), "/bin/bash"),
                 *(command, self.folder),
             ]
-            facts = (words, self._start, self._command_environment(), self._limits, timeout)
+            own = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
+            own |= self._confinement.variables
+            facts = (words, self._confinement.start, own, self._limits, timeout)
             result = run_bounded(
                 *facts, ending=self._ending, pass_fds=(state.fileno(),), merged=True
             )
             told = self._store_state(state, result)
-        if self._guarded and not _ON_MAC:
+        if watched:
             told += self._sandbox.set_aside(before)
         return result._replace(notice="".join(told).rstrip())
 
@@ -166,7 +150,7 @@ class BashSession:
             "MEMORY": str(self._limits.memory // 1024),
             # The system counts all processes of a user, not only those of this call.
             "PROCESSES": str(len(psutil.pids()) + 2 * self._limits.processes),
-            "CLOCK": f"-r {seconds:.0f}" if _ON_MAC else f"-d @{seconds:.6f}",
+            "CLOCK": clock_option(seconds),
         }
         return re.sub("|".join(values), lambda match: values[match[0]], _SCRIPT)
 
@@ -181,7 +165,7 @@ class BashSession:
             lines = result.out.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
                 f"Bash cannot run in a sandbox here: {lines[-1] if lines else 'nothing ran'}. Allow"
-                f" user namespaces, or {_WAY_OUT}."
+                f" user namespaces, or {WAY_OUT}."
             )
         begun, *left = written.split(b"\0")
         if begun != b"begun" or len(left) != 2 or left[1] or len(left[0]) > LONGEST:
@@ -192,86 +176,6 @@ class BashSession:
             return []
         self.folder = self._home
         return [f"Shell cwd was reset to {self._home}\n"]
-
-    def _command_environment(self) -> dict[str, str]:
-        variables = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
-        if self._unconfined:
-            return {**variables, "PATH": os.environ.get("PATH", os.defpath)}
-        if self._scratch is not None:
-            variables |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
-        return {**variables, "PATH": "/usr/local/bin:/usr/bin:/bin"}
-
-    def _confinement_command(
-        self, protected: Sequence[tuple[str, ...]], program: str = ""
-    ) -> list[str]:
-        """Return the words before a command; `program` is one that need not be the system's."""
-        if self._unconfined:
-            return []
-        if self._scratch is not None:
-            return self._seatbelt_command(os.path.realpath(self._scratch.name), program)
-        root, mount = self._sandbox.root, self._sandbox.mount
-        bubblewrap, sealing = _find_bubblewrap()
-        shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind_options(path)]
-        fixed = [at for at in map("/".join, protected) if not Path(root, at).is_symlink()]
-        # Seen at its own path too: a scenario may name it by ${SANDBOX_ROOT}.
-        own = [
-            word
-            for top in dict.fromkeys((root, mount))
-            for word in (
-                *("--bind", root, top),
-                *(each for at in fixed for each in ("--ro-bind", f"{root}/{at}", f"{top}/{at}")),
-            )
-        ]
-        return [
-            bubblewrap, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-            *shared, "--proc", "/proc", "--dev", "/dev", *sealing, "--tmpfs", "/tmp",  # noqa: S108
-            *(_bind_options(program) if program else ()),
-            # Root could write into /proc/sys without any capability.
-            *own, *(word for top in ("/proc", "/dev", "/") for word in ("--remount-ro", top)),
-            "--chdir", mount,
-        ]  # fmt: skip
-
-    def _seatbelt_command(self, scratch: str, program: str) -> list[str]:
-        if not Path(_SEATBELT).exists():
-            raise CallError(
-                f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}."
-            )
-        tops = (self._home, scratch, program)
-        above = {str(path) for top in tops if top for path in Path(top).parents}
-        names = "|".join(
-            "".join(f"[{sign}{sign.upper()}]" if sign.isalpha() else rf"\{sign}" for sign in name)
-            for name in sorted(PROTECTED)
-        )
-        guard = f'(deny file-write* (regex #"/({names})(/|$)"))' if self._guarded else ""
-        literals = " ".join(f"(literal {json.dumps(path)})" for path in sorted(above))
-        shown = f"(literal {json.dumps(program)})" if program else ""
-        profile = _PROFILE.format(above=literals, guard=guard, program=shown)
-        places = ("-D", f"FOLDER={self._home}", "-D", f"SCRATCH={scratch}")
-        return [_SEATBELT, *places, "-p", profile]
-
-
-@lru_cache(maxsize=1)
-def _find_bubblewrap() -> tuple[str, Sequence[str]]:
-    """Return the program, and the options of newer ones that confine more closely."""
-    program = shutil.which("bwrap")
-    if program is None:
-        raise CallError(
-            "Bash, Grep and Glob need bubblewrap (bwrap) to run in a sandbox, and it is not"
-            f" installed. Install it, or {_WAY_OUT}."
-        )
-    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
-    sealing = []
-    if "--disable-userns" in done.stdout:
-        sealing += ["--unshare-user", "--disable-userns"]
-    if "--size" in done.stdout:
-        sealing += ["--size", "100000000"]
-    return program, sealing
-
-
-def _bind_options(path: str) -> Sequence[str]:
-    if (link := Path(path)).is_symlink():
-        return ("--symlink", str(link.readlink()), path)
-    return ("--ro-bind", path, path)
 
 
 def run_bounded(

@@ -24,6 +24,7 @@ from iac_scenario.model import (
     ScenarioProblem,
     ScenarioScript,
     ScriptedReply,
+    StdioServer,
     ToolCall,
     Turn,
     call_mode,
@@ -85,13 +86,10 @@ class RunChecks:
             text = f"{real[0].tool} was called, but the step has no expectation"
             yield from self._unless_allowed("unchecked", real[0].line or line, text, *parts)
 
-    def unstarted_server(self, line: int, why: str, server: Any) -> Iterator[Violation]:
-        """Judge a server that cannot be used from the beginning."""
-        yield from self._unless_allowed("unstarted", line, why, server)
-
-    def broken_protocol(self, line: int, fault: str, server: Any) -> Iterator[Violation]:
-        """Judge a message or the end of a server."""
-        yield from self._unless_allowed("protocol", line, fault, server)
+    def server_fault(self, kind: str, name: str, text: str) -> Iterator[Violation]:
+        """Judge a server that is `unstarted`, or breaks the `protocol`."""
+        server = self._scenario.servers.get(name) or StdioServer()
+        yield from self._unless_allowed(kind, server.line, text, server)
 
     def remaining_violations(self, conversation: Conversation) -> Iterator[Violation]:
         """Judge what is left when the last prompt was answered."""
@@ -148,24 +146,16 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     yield from _prompt_problems(scenario) if scenario.prompts else _shadowed_rules(scenario)
     yield from map(_as_problem, _unchecked_parts(scenario))
     for call in scenario_calls(scenario):
-        mode = call_mode(call, scenario, None)
+        mode, reason = call_mode(call, scenario, None), ""
         if mode == "disabled" and call.expect:
-            reason = "has expectations, but the mode disabled runs no call."
-            yield ScenarioProblem(file, call.line, call.tool, reason)
-        if mode == "mock" and not call.is_answered and call.failure is None:
-            setting = scenario.execution.tools.get(call.tool)
-            if setting is None or not setting.answers_calls:
-                yield ScenarioProblem(
-                    file, call.line, call.tool, "has no result for the mode mock."
-                )
+            reason = "has expectations, but the mode disabled runs no call"
+        if mode == "mock" and not (call.is_answered or is_scripted_call(call, scenario, None)):
+            reason = "has no result for the mode mock"
         if mode == "simulated" and call.tool not in BUILT_IN:
-            reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
-            yield ScenarioProblem(file, call.line, call.tool, reason)
-        meant = any(check.kind in _EXPECTS_ERRORS for check in call.expect)
-        schema = BUILT_IN.get(call.tool) if mode == "simulated" and not meant else None
-        if schema and (
-            reason := schema_violation(schema_validator(json.dumps(schema)), call.input)
-        ):
+            reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}"
+        elif mode == "simulated" and not any(one.kind in _EXPECTS_ERRORS for one in call.expect):
+            reason = schema_violation(schema_validator(json.dumps(BUILT_IN[call.tool])), call.input)
+        if reason:
             yield ScenarioProblem(file, call.line, call.tool, f"{reason}.")
 
 

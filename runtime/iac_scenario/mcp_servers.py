@@ -59,7 +59,7 @@ def read_config(path: Path | str) -> dict[str, StdioServer]:
     def add_fault(at: Sequence[str | int], fault: str) -> None:
         faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {fault}")
 
-    check_document({"mcp_servers": known}, add_fault, lambda *_: None)
+    check_document({"mcp_servers": known}, add_fault, lambda _: None)
     if faults:
         raise PlayError(f"--mcp-config {path}: {faults[0]}")
     return build_servers(known)
@@ -264,6 +264,7 @@ async def list_all_entries(client: "Client", method: str, field: str) -> list[di
 
 
 async def _list_tools(client: "Client") -> dict[str, ListedTool]:
+    # Through the SDK, which learns here what headers a tool's arguments go into.
     tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES + 1):

@@ -8,7 +8,7 @@ written as a page, as JUnit's XML and as GitHub's annotations.
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from html import escape
@@ -132,20 +132,14 @@ class StreamPrinter:
         scenario = self._scenario
         named = {call.tool for call in scenario_calls(scenario) if not call.request}
         return {
-            "subtype": "init",
-            "cwd": scenario.identity.working_directory or "/sandbox",
+            "subtype": "init", "cwd": scenario.identity.working_directory or "/sandbox",
             "tools": [*BUILT_IN, *sorted(named - BUILT_IN.keys())],
             "mcp_servers": [{"name": name, "status": "pending"} for name in scenario.servers],
             "model": scenario.identity.model,
-            "permissionMode": client_mode(scenario.permissions.mode),
-            "slash_commands": [],
-            "apiKeySource": "none",
-            "claude_code_version": CLIENT_VERSION,
-            "output_style": "default",
-            "agents": [],
-            "skills": [],
-            "plugins": [],
-        }
+            "permissionMode": client_mode(scenario.permissions.mode), "slash_commands": [],
+            "apiKeySource": "none", "claude_code_version": CLIENT_VERSION,
+            "output_style": "default", "agents": [], "skills": [], "plugins": [],
+        }  # fmt: skip
 
     def _streamed_messages(self) -> Iterator[dict[str, Any]]:
         """Yield a message piece by piece, each block whole before its end, as the client does."""
@@ -208,24 +202,18 @@ class StreamPrinter:
         tokens = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
                   "output_tokens")  # fmt: skip
         fields: dict[str, Any] = {
-            "subtype": "success",
-            "is_error": failure is not None,
+            "subtype": "success", "is_error": failure is not None,
             "api_error_status": failure and failure.error.status,
-            "duration_ms": event.duration_ms,
-            "duration_api_ms": event.duration_ms,
-            "ttft_ms": 0,
-            "ttft_stream_ms": 0,
-            "time_to_request_ms": 0,
+            "duration_ms": event.duration_ms, "duration_api_ms": event.duration_ms,
+            "ttft_ms": 0, "ttft_stream_ms": 0, "time_to_request_ms": 0,
             "num_turns": max(len(self._texts), 1),
             "result": next(filter(None, reversed(self._texts)), ""),
             "stop_reason": "end_turn" if failure is None else "stop_sequence",
-            "total_cost_usd": 0,
-            "usage": {name: event.usage.get(name, 0) for name in tokens},
-            "modelUsage": {},
-            "permission_denials": self._denials,
+            "total_cost_usd": 0, "usage": {name: event.usage.get(name, 0) for name in tokens},
+            "modelUsage": {}, "permission_denials": self._denials,
             "terminal_reason": "completed" if failure is None else "api_error",
             "fast_mode_state": "off",
-        }
+        }  # fmt: skip
         if event.max_turns:
             del fields["result"]
             reached = f"Reached maximum number of turns ({event.max_turns})"
@@ -397,29 +385,51 @@ def _timeline_rows(record: RunRecorder) -> Iterator[TimelineRow]:
                 yield TimelineRow(at, "failed", failure)
 
 
+class JunitCase(NamedTuple):
+    """A case of JUnit: what fails it, a warning that does not, and the seconds that it took."""
+
+    name: str
+    failures: Sequence[str] = ()
+    warning: str = ""
+    took: float | None = None
+
+
 def junit_report(records: Iterable[RunRecorder]) -> str:
     """Return JUnit's XML: a suite a scenario, a case a prompt."""
+    return junit_xml((each.name, {"file": str(each.path)}, _junit_cases(each)) for each in records)
+
+
+def _junit_cases(record: RunRecorder) -> Iterator[JunitCase]:
+    before = 0.0
+    for prompt, events in record.prompt_events():
+        took, before = events[-1][0] - before, events[-1][0]
+        failures = [line for _, event in events for line in failure_lines(event)]
+        yield JunitCase(prompt or "the whole scenario", failures, took=took)
+
+
+def junit_xml(suites: Iterable[tuple[str, Mapping[str, str], Iterable[JunitCase]]]) -> str:
+    """Return JUnit's XML of suites: a name, more attributes, and cases."""
     top = ElementTree.Element("testsuites")
-    for record in records:
-        suite = ElementTree.SubElement(top, "testsuite", name=record.name, file=str(record.path))
-        failed, count, before = 0, 0, 0.0
-        for prompt, events in record.prompt_events():
-            took, before = events[-1][0] - before, events[-1][0]
-            name = printable_xml(prompt or "the whole scenario")
-            facts = {"classname": record.name, "name": name, "time": f"{took:.3f}"}
-            case = ElementTree.SubElement(suite, "testcase", facts)
-            failures = [line for _, event in events for line in failure_lines(event)]
-            count, failed = count + 1, failed + bool(failures)
-            if failures:
-                failure = ElementTree.SubElement(
-                    case, "failure", message=printable_xml(failures[0])
-                )
-                failure.text = printable_xml("\n".join(failures))
-        suite.attrib |= {"tests": str(count), "failures": str(failed), "time": f"{before:.3f}"}
+    for title, more, given in suites:
+        cases, name = [*given], _printable_xml(title)
+        times = [case.took for case in cases if case.took is not None]
+        counts = {"tests": len(cases), "failures": sum(bool(case.failures) for case in cases)}
+        facts = {"name": name, **more, **{key: str(count) for key, count in counts.items()}}
+        facts |= {"time": f"{sum(times):.3f}"} if times else {}
+        suite = ElementTree.SubElement(top, "testsuite", facts)
+        for case in cases:
+            facts = {"classname": name, "name": _printable_xml(case.name)}
+            facts |= {} if case.took is None else {"time": f"{case.took:.3f}"}
+            row = ElementTree.SubElement(suite, "testcase", facts)
+            if lines := [*map(_printable_xml, case.failures)]:
+                failure = ElementTree.SubElement(row, "failure", message=lines[0])
+                failure.text = "\n".join(lines)
+            elif case.warning:
+                ElementTree.SubElement(row, "system-out").text = _printable_xml(case.warning)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, "unicode") + "\n"
 
 
-def printable_xml(text: str) -> str:
+def _printable_xml(text: str) -> str:
     """Return a text without the characters that XML cannot hold."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)
 

@@ -133,7 +133,12 @@ def load_scenario(path: Path) -> LoadedScenario:
     document = resolve_includes(parsed.value, path.parent, add_problem)
     if problems:
         raise ScenarioError(problems)
-    check_document(document, add_problem, add_warning)
+    unused: list[Where] = []
+    check_document(document, add_problem, unused.append)
+    if unused:
+        rows = (f"{format_field_path(at)} (line {parsed.line_of(at)})" for at in unused)
+        names = ", ".join(rows)
+        add_warning((), f"these fields of claudeless have no effect here: {names}.")
     if not problems:
         _check_meaning(document, (), add_problem, add_warning)
     if problems:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -348,16 +348,11 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
         proxied.write_text(json.dumps({"mcpServers": {**remote_servers(config), **table}}))
         words = [word.replace(_PLACE, str(proxied)) for word in command]
         words = [str(proxied) if word == str(config) else word for word in words]
-
-        def calls() -> list[RecordedCall]:
-            recorded = (recorded_calls(key, _read_entries(log)) for key, log in logs.items())
-            return list(chain.from_iterable(recorded))
-
         try:
             client = subprocess.Popen(words, env={**os.environ, _VARIABLE: str(proxied)})
         except OSError as error:
             raise PlayError(f"{command[0]}: {error.strerror}.") from None
-        with _save_continuously(calls, servers, output) as count:
+        with _save_continuously(logs, servers, output) as count:
             status = client.wait()
     return status, count[0]
 
@@ -367,19 +362,15 @@ def record_server(command: Sequence[str], output: Path) -> tuple[int, int]:
     name = Path(command[0]).stem
     servers = {name: StdioServer(command[0], tuple(command[1:]))}
     with TemporaryDirectory(prefix="iac-scenario-") as folder:
-        log = Path(folder, "log.jsonl")
-
-        def calls() -> list[RecordedCall]:
-            return recorded_calls(name, _read_entries(log))
-
-        with _save_continuously(calls, servers, output) as count:
-            status = relay_messages(command, log)
+        logs = {name: Path(folder, "log.jsonl")}
+        with _save_continuously(logs, servers, output) as count:
+            status = relay_messages(command, logs[name])
     return status, count[0]
 
 
 @contextmanager
 def _save_continuously(
-    calls: Callable[[], list[RecordedCall]], servers: Mapping[str, StdioServer], output: Path
+    logs: Mapping[str, Path], servers: Mapping[str, StdioServer], output: Path
 ) -> Iterator[list[int]]:
     """Write the scenario anew whenever a call was answered, so that no end of it loses any.
 
@@ -389,7 +380,8 @@ def _save_continuously(
     ended = threading.Event()
 
     def write_changes() -> None:
-        recorded = calls()
+        answered = (recorded_calls(key, _read_entries(log)) for key, log in logs.items())
+        recorded = [*chain.from_iterable(answered)]
         if len(recorded) != count[0]:
             count[0] = _write_scenario(recorded, servers, output)
 

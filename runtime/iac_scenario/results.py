@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from iac_scenario.matching import (
@@ -96,6 +96,9 @@ def file_result(answered: ToolCall | ToolSetting) -> CallResult:
     """Return what the file says that a call, or every call of a tool, answers."""
     if answered.error is not None:
         return error_result(answered.error)
+    if answered.result is None:
+        tool = f" of {answered.tool}" if isinstance(answered, ToolCall) else ""
+        return error_result(f"The scenario has no result for this call{tool}.")
     return scripted_result(answered.result)
 
 
@@ -233,18 +236,11 @@ def _check_equals(want: Any, outcome: CallResult) -> Mismatch | None:
 
 
 def _check_texts(
-    want: str | list[str], outcome: CallResult, has: Callable[[str], bool]
+    want: str | list[str], outcome: CallResult, *, has: Callable[[str, str], object]
 ) -> Mismatch | None:
-    missing = [text for text in ([want] if isinstance(want, str) else want) if not has(text)]
+    texts = [want] if isinstance(want, str) else want
+    missing = [text for text in texts if not has(text, outcome.text)]
     return _mismatch(missing[0], outcome.text) if missing else None
-
-
-def _check_contains(want: str | list[str], outcome: CallResult) -> Mismatch | None:
-    return _check_texts(want, outcome, lambda text: text in outcome.text)
-
-
-def _check_matches(want: str | list[str], outcome: CallResult) -> Mismatch | None:
-    return _check_texts(want, outcome, lambda text: search_pattern(text, outcome.text) is not None)
 
 
 def _check_like(want: Any, outcome: CallResult) -> Mismatch | None:
@@ -300,11 +296,11 @@ def _check_schema(want: Any, outcome: CallResult) -> Mismatch | None:
 
 _CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Mismatch | None]]] = {
     "equals": _check_equals,
-    "contains": _check_contains,
+    "contains": partial(_check_texts, has=lambda text, whole: text in whole),
     "json_path": _check_json_path,
     "is_error": _check_is_error,
     "like": _check_like,
-    "matches": _check_matches,
+    "matches": partial(_check_texts, has=search_pattern),
     "content_types": _check_content_types,
     "notifications": _check_notifications,
     "within_ms": _check_within_ms,

@@ -30,7 +30,6 @@ from iac_scenario.model import (
     Mode,
     ScenarioScript,
     ScriptedReply,
-    StdioServer,
     ToolCall,
     ToolSetting,
     is_scripted_call,
@@ -94,14 +93,12 @@ class RunState:
         """Yield what is wrong before the first prompt."""
         yield from self.protocol_violations()
         for name, why in (self.real.failed_servers() if self.real is not None else {}).items():
-            server = self.scenario.servers.get(name) or StdioServer("")
-            yield from self.verdict.unstarted_server(server.line, why, server)
+            yield from self.verdict.server_fault("unstarted", name, why)
 
     def protocol_violations(self) -> Iterator[Violation]:
         """Yield what servers did against the protocol since this was asked last."""
         for name, fault in self.real.take_faults() if self.real is not None else ():
-            server = self.scenario.servers.get(name) or StdioServer("")
-            yield from self.verdict.broken_protocol(server.line, fault, server)
+            yield from self.verdict.server_fault("protocol", name, fault)
 
     async def answer_prompt(
         self, step: NextReply, prompt: str, number: int

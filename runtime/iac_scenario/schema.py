@@ -67,6 +67,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 
 Say = Callable[[Where, str], None]
+Note = Callable[[Where], None]
 
 _SHAPES: Final = {"table": ("a table", dict), "map": ("a table", dict), "list": ("a list", list)}
 
@@ -78,7 +79,7 @@ _PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
 }
 
 
-def check_document(document: Any, wrong: Say, ignored: Say) -> None:
+def check_document(document: Any, wrong: Say, ignored: Note) -> None:
     """Report to `wrong` what does not fit the format, to `ignored` what changes nothing here."""
     _check_table(ROOT, document, (), wrong, ignored)
 
@@ -89,7 +90,7 @@ def format_field_path(path: Where) -> str:
     return text.removeprefix(".")
 
 
-def _check_table(name: str, value: dict[str, Any], path: Where, wrong: Say, ignored: Say) -> None:
+def _check_table(name: str, value: dict[str, Any], path: Where, wrong: Say, ignored: Note) -> None:
     fields = TABLES[name].fields
     for key, item in value.items():
         here = (*path, key)
@@ -97,7 +98,7 @@ def _check_table(name: str, value: dict[str, Any], path: Where, wrong: Say, igno
             wrong(here, _unknown_field_message(key, fields))
         else:
             if not fields[key].honoured:
-                ignored(here, "is a field of claudeless that has no effect here.")
+                ignored(here)
             _check_field(fields[key].types, item, here, wrong, ignored)
     for key, field in fields.items():
         if field.required and key not in value:
@@ -116,7 +117,9 @@ def _unknown_field_message(key: str, fields: Mapping[str, FieldFormat]) -> str:
     return f"unknown field. Known: {', '.join(known)}."
 
 
-def _check_field(types: tuple[str, ...], value: Any, path: Where, wrong: Say, ignored: Say) -> None:
+def _check_field(
+    types: tuple[str, ...], value: Any, path: Where, wrong: Say, ignored: Note
+) -> None:
     for kind in types:
         if _matches_type(kind, value):
             _check_members(kind, value, path, wrong, ignored)
@@ -133,7 +136,7 @@ def _matches_type(kind: str, value: Any) -> bool:
     return _PLAIN[kind][1](value)
 
 
-def _check_members(kind: str, value: Any, path: Where, wrong: Say, ignored: Say) -> None:
+def _check_members(kind: str, value: Any, path: Where, wrong: Say, ignored: Note) -> None:
     head, _, rest = kind.partition(" ")
     if head == "table":
         _check_table(rest, value, path, wrong, ignored)

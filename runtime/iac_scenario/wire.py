@@ -139,16 +139,12 @@ def anthropic_message(spoken: ModelReply) -> Json:
         {"type": "tool_use", "id": key, **spoken.offered_name(tool), "input": arguments}
         for key, tool, arguments in spoken.calls
     )
+    usage = {"input_tokens": 0, "output_tokens": 0, **spoken.usage}
+    reason = "tool_use" if spoken.calls else "end_turn"
     return {
-        "id": spoken.id,
-        "type": "message",
-        "role": "assistant",
-        "model": spoken.model,
-        "content": content,
-        "stop_reason": "tool_use" if spoken.calls else "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0, **spoken.usage},
-    }
+        "id": spoken.id, "type": "message", "role": "assistant", "model": spoken.model,
+        "content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
 
 
 def _stream_message(spoken: ModelReply) -> Iterator[tuple[str, Json]]:
@@ -188,25 +184,19 @@ def _read_chat(body: Json) -> ModelRequest:
 
 
 def _chat_object(spoken: ModelReply, kind: str, **choice: Any) -> Json:
+    choices = [{"index": 0, "finish_reason": None, **choice}]
     return {
-        "id": spoken.id,
-        "object": kind,
-        "created": spoken.created,
-        "model": spoken.model,
-        "choices": [{"index": 0, "finish_reason": None, **choice}],
-    }
+        "id": spoken.id, "object": kind, "created": spoken.created, "model": spoken.model,
+        "choices": choices,
+    }  # fmt: skip
 
 
 def _chat_calls(spoken: ModelReply) -> list[Json]:
     return [
-        {
-            "index": index,
-            "id": key,
-            "type": "function",
-            "function": {**spoken.offered_name(tool), "arguments": json.dumps(arguments)},
-        }
+        {"index": index, "id": key, "type": "function",
+         "function": {**spoken.offered_name(tool), "arguments": json.dumps(arguments)}}
         for index, (key, tool, arguments) in enumerate(spoken.calls)
-    ]
+    ]  # fmt: skip
 
 
 def _whole_chat(spoken: ModelReply) -> Json:
@@ -252,24 +242,17 @@ def _read_responses(body: Json) -> ModelRequest:
 
 
 def _response_object(spoken: ModelReply, status: str, output: list[Json]) -> Json:
-    return {
-        "id": spoken.id,
-        "object": "response",
-        "created_at": spoken.created,
-        "status": status,
-        "model": spoken.model,
-        "output": output,
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "error": None,
-        "incomplete_details": None,
-        "usage": {
-            **_token_counts(spoken, "input_tokens", "output_tokens"),
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens_details": {"reasoning_tokens": 0},
-        },
+    usage = {
+        **_token_counts(spoken, "input_tokens", "output_tokens"),
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
     }
+    return {
+        "id": spoken.id, "object": "response", "created_at": spoken.created, "status": status,
+        "model": spoken.model, "output": output, "parallel_tool_calls": True,
+        "tool_choice": "auto", "tools": [], "error": None, "incomplete_details": None,
+        "usage": usage,
+    }  # fmt: skip
 
 
 def _output_items(spoken: ModelReply) -> list[Json]:

@@ -105,6 +105,13 @@ def run_steps(call: VerbCall, event: str) -> tuple[bool, Any]:
     return False, UNDEFINED
 
 
+def fill_new_object(world: AppWorld, term: str, made: Data) -> None:
+    """Give a new object what the app makes with it."""
+    for row in _habit_rows("new", world.tables, term):
+        for name, value in _fill_template(row["with"], defaultdict(str, made)).items():
+            made.setdefault(name, value)
+
+
 def _make_object(call: VerbCall, term: str, properties: Row) -> AppReference:
     """Make an object out of another, and return the reference to it."""
     world = call.world
@@ -120,6 +127,8 @@ def _fill_template(value: Any, known: Mapping[str, Any]) -> Any:
         return {key: _fill_template(part, known) for key, part in value.items()}
     if isinstance(value, list):
         return [_fill_template(part, known) for part in value]
+    if not isinstance(value, str):
+        return value
     whole = re.fullmatch(r"\{(\w+)\}", value)
     return copy.deepcopy(known[whole[1]]) if whole else value.format_map(known)
 

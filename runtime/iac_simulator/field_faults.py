@@ -8,6 +8,7 @@ import copy
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from functools import partial
@@ -123,17 +124,16 @@ def _restore(data: Data, before: Data) -> None:
 
 
 def _do_later(profile: FieldProfile, play: FieldRow, o: Occasion, act: Perform) -> Any:
-    answer = _do_in_vain(profile, play, o, act)
-
     def happen() -> None:
         # Its object can be gone by now.
-        try:
+        with suppress(EventRefusedError):
             act(o.target)
-        except EventRefusedError:
-            return
 
-    profile.later.append((profile.clock() + play.get("ms", 0) / 1000, happen))
-    return answer
+    try:
+        return _do_in_vain(profile, play, o, act)
+    finally:
+        # What is answered with an error may be done all the same.
+        profile.later.append((profile.clock() + play.get("ms", 0) / 1000, happen))
 
 
 def _do_for_a_while(profile: FieldProfile, play: FieldRow, o: Occasion, act: Perform) -> Any:
@@ -160,8 +160,12 @@ def _affected(o: Occasion, before: list[WorldObject], answer: Any) -> list[World
 
 def _renumber(_profile: FieldProfile, _play: FieldRow, o: Occasion, act: Perform) -> Any:
     before = o.objects()
+    if o.reads:
+        # What is read has the new ids; those that were kept from before are gone.
+        for node in before:
+            _give_new_id(o.call.world, node)
     answer = act(o.target)
-    for node in _affected(o, before, answer):
+    for node in () if o.reads else _affected(o, before, answer):
         _give_new_id(o.call.world, node)
     return answer
 

@@ -233,6 +233,8 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "text path": lambda o: isinstance(o.target, str) or "/" in _given_texts(o),
     "no plus": lambda o: "+" not in str(o.call.named.get("to", "+")),
     "no text": lambda o: not o.target,
+    "not in front": lambda o: "@front" not in o.call.world.data,
+    "no skip": lambda o: True not in o.call.named.values(),
     "no window": lambda o: not o.call.world.data.get("windows", [None]),
     "properties": lambda o: "properties" in o.properties,
     "some": lambda o: any(step.kind == "o" for step in o.chain),
@@ -460,7 +462,9 @@ def _count_whole_lists(tables: Tables, chain: Chain) -> int:
     holds = [
         chain_meaning(tables, chain[: end + 1]).kind == "elements" for end in range(len(chain))
     ]
-    picked = [step.kind in ("i", "n", "id", "o") for step in (*chain[1:], ChainStep("p", ""))]
+    # A filter or a range goes on with the collection before it.
+    kinds = ("i", "n", "id", "o", "w", "r")
+    picked = [step.kind in kinds for step in (*chain[1:], ChainStep("p", ""))]
     return sum(many and not one for many, one in zip(holds, picked, strict=False))
 
 

@@ -9,6 +9,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -184,11 +185,12 @@ def resolve_reference(world: AppWorld, text: str) -> WorldObject | None:
 
     One that leads back to itself names none.
     """
-    try:
-        target = resolve_chain(world, parse_chain(text))
-    except (EventRefusedError, StateError, RecursionError):
-        return None
-    return target if isinstance(target, WorldObject) else None
+    # It is there, though a list that it is in may leave it out for who reads.
+    for reader in (world, world.friendly):
+        with suppress(EventRefusedError, StateError, RecursionError):
+            target = resolve_chain(reader, parse_chain(text))
+            return target if isinstance(target, WorldObject) else None
+    return None
 
 
 def answer_value(world: AppWorld, target: Found) -> Any:
@@ -325,7 +327,7 @@ def _implied_property(
         raise EventRefusedError(-1728)
     if name == "index" and home is not None:
         return FoundValue(next(i for i, data in enumerate(home.items) if data is node.data) + 1)
-    if owner is not None and name in ("container", owner.term):
+    if owner is not None and (name == "container" or world.tables.is_descendant(owner.term, name)):
         return owner
     value = _DERIVED[name](world, node) if name in _DERIVED else None
     if value is not None:

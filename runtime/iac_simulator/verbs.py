@@ -8,7 +8,12 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
-from iac_simulator.app_behaviour import check_allowed, mark_modified, update_dependents
+from iac_simulator.app_behaviour import (
+    check_allowed,
+    fill_new_object,
+    mark_modified,
+    update_dependents,
+)
 from iac_simulator.dictionary import check_value, element_class, settable_property
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.resolve import (
@@ -312,6 +317,7 @@ def make_object(
     for name in properties:
         update_dependents(call, WorldObject(made, term, ()), name)
     mark_modified(call, place.owner)
+    fill_new_object(world, term, made)
     made_reference = insert_object(world, place, term, made)
     for name, item in inside:
         within = world.make_reference((*made_reference.chain, ChainStep("p", name)))

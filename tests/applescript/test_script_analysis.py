@@ -156,6 +156,12 @@ def test_levels_of_javascript(analyser: ScriptAnalyzer, script: str, level: str)
     ('tell application "Finder" to run', "MODIFY"),
     ('tell application "TextEdit" to print document 1', "MODIFY"),
     ('tell application "TextEdit" to save document 1', "MODIFY"),
+    ('tell application "System Events" to set p to (path of music folder) as string\n'
+     'tell application "Finder" to open p', "MODIFY"),
+    ('tell application "System Events" to set p to (path of preferences folder) as string\n'
+     'tell application "Finder" to open p', "DANGEROUS"),
+    ('tell application "System Events" to set p to (path of music folder) as string\n'
+     'tell application "Finder" to open (p & "x.command")', "DANGEROUS"),
     ('tell application "TextEdit" to open', "MODIFY"), ('copy "x" to y', "SAFE"),
     ("copy", "DANGEROUS"), ("set to 1", "DANGEROUS"),
 ])  # fmt: skip

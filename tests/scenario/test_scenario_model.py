@@ -320,9 +320,10 @@ def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) ->
     assert scenario.rules[3].turns[0].failure is not None
     assert scenario.timeouts["mcp_timeout_ms"] == 77
     assert scenario.permissions.mode == "default"
-    said = "\n".join(loaded.warnings)
-    assert "case.toml:3: claude_version" in said
-    assert "case.toml:13: timeouts.exit_hint_ms" in said
+    [said] = loaded.warnings
+    assert said.startswith("case.toml: these fields of claudeless have no effect here: ")
+    assert "claude_version (line 3), " in said
+    assert "timeouts.exit_hint_ms (line 13)" in said
     assert scenario.execution.tools["AskUserQuestion"].answers == {"Which?": "That"}
     assert "default_model" not in said
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from scenario_helpers import Make, Run
 
-from iac_scenario.bash import _find_bubblewrap
+from iac_scenario.confinement import find_bubblewrap
 
 EXAMPLE = """
     [tool_execution]
@@ -418,11 +418,11 @@ def test_check_finds_what_a_run_fails_on(
     path = make(f'tool_execution.mode = "simulated"\n{text}')
     if "bwrap" in told:
         monkeypatch.setattr("shutil.which", lambda *_, **__: None)
-        _find_bubblewrap.cache_clear()
+        find_bubblewrap.cache_clear()
     ran = run("check", path)
     assert (ran.status, told in ran.err) == (1, True), ran.err
     assert run("run", path, "-p", "go").status == 1
-    _find_bubblewrap.cache_clear()
+    find_bubblewrap.cache_clear()
 
 
 @pytest.mark.parametrize("word", ["run", "check"])

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from scenario_helpers import Make, Run
 
-from iac_scenario import bash as bash_module
+from iac_scenario import confinement as confinement_module
 from iac_scenario.bash import BashLimits, BashResult, BashSession
 from iac_scenario.model import CallError
 from iac_scenario.sandbox import Sandbox
@@ -347,10 +347,10 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     make: Make, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = scenario(make, "echo hi")
-    bash_module._find_bubblewrap.cache_clear()
+    confinement_module.find_bubblewrap.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     ran = run("run", path, "-p", "x")
-    bash_module._find_bubblewrap.cache_clear()
+    confinement_module.find_bubblewrap.cache_clear()
     assert ran.out.startswith("Error: Bash, Grep and Glob need bubblewrap (bwrap)")
     assert "Install it, or give the call a `result`" in ran.out
     assert len(ran.out.splitlines()) == 1
@@ -359,7 +359,7 @@ def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
     )
     (tmp_path / "bwrap").chmod(0o755)
     ran = run("run", path, "-p", "x")
-    bash_module._find_bubblewrap.cache_clear()
+    confinement_module.find_bubblewrap.cache_clear()
     assert ran.out.startswith("Error: Bash cannot run in a sandbox here: bwrap: No permissions.")
     assert run("run", path, "-p", "x", "--unconfined").out.startswith(
         "Error: bash cannot be started"
@@ -372,9 +372,9 @@ def test_the_profile_of_a_mac_names_the_folder_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its form only: what Seatbelt makes of it, a Mac has to say."""
-    monkeypatch.setattr(bash_module, "_ON_MAC", True)
+    monkeypatch.setattr(confinement_module, "ON_MAC", True)
     seatbelt = tmp_path / "sandbox-exec"
-    monkeypatch.setattr(bash_module, "_SEATBELT", str(seatbelt))
+    monkeypatch.setattr(confinement_module, "SEATBELT", str(seatbelt))
     session = BashSession(Sandbox(tmp_path, "/box"), now, guarded=True)
     with pytest.raises(CallError, match="sandbox-exec to run in a sandbox"):
         session.run("true", 5)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario import bash as bash_module
+from iac_scenario import confinement as confinement_module
 from iac_scenario.bash import BashSession
 from iac_scenario.executors import SEARCHES
 from iac_scenario.model import CallError
@@ -181,10 +181,10 @@ def test_grep_without_a_sandbox_finds_not_nothing_but_says_so(
     refusing.write_text("#!/bin/sh\necho 'bwrap: No permissions' >&2; exit 1\n")
     refusing.chmod(0o755)
     monkeypatch.setenv("PATH", f"{refusing.parent}{os.pathsep}{os.environ['PATH']}")
-    bash_module._find_bubblewrap.cache_clear()
+    confinement_module.find_bubblewrap.cache_clear()
     call = '[[default_response.tool_calls]]\ntool = "Grep"\ninput.pattern = "Notes"\n'
     ran = run("run", make(FILES + call), "-p", "x")
-    bash_module._find_bubblewrap.cache_clear()
+    confinement_module.find_bubblewrap.cache_clear()
     assert ran.out == "Error: bwrap: No permissions\n"
 
 

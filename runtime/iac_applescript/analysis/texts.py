@@ -29,8 +29,9 @@ _OWN_PLACE: Final = re.compile(
 )
 
 _OWN_FOLDER: Final = re.compile(
-    "path to (?:desktop|documents|downloads|movies|music|pictures|public|temporary items)"
-    "(?: folder)?(?: from user domain)?"
+    "path (?P<to>to )?(?(to)|of )"
+    "(?:desktop|documents|downloads|movies|music|pictures|public|temporary items)"
+    "(?(to)(?: folder)?| folder)(?: (?(to)from|of) user domain)?"
 )
 _LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
 _NAMES_APP: Final = frozenset(("application", "app", "id", "named"))

@@ -142,6 +142,7 @@ class _Parser(ExpressionParser):
         body = self.read_block("on error", "end")
         names: list[tuple[str, str]] = []
         handler: tuple[tree.SyntaxNode, ...] = ()
+        number = None
         if self.accept("on", "error"):
             label = ""
             while not self.at_end():
@@ -150,11 +151,16 @@ class _Parser(ExpressionParser):
                     self.at += 1
                 elif self.accept("partial", "result"):
                     label = "partial result"
+                if label == "number" and (self.word() == "-" or self.token.kind == "number"):
+                    sign = -1 if self.accept("-") else 1
+                    number = sign * int(self.token.text)
+                    self.at += 1
+                    continue
                 names.append((label, self.take_name()))
                 self.own.add(names[-1][1])
             handler = self.read_block("end")
         self.close()
-        return tree.Try(start, body, handler, tuple(names))
+        return tree.Try(start, body, handler, tuple(names), number)
 
     def read_error(self, start: int) -> tree.SyntaxNode:
         labels = ("number", "partial result", "from", "to")

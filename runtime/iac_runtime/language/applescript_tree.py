@@ -176,11 +176,15 @@ class Repeat(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Try(SyntaxNode):
-    """`try … on error`; `names` are the variables by their labels, "" for the message."""
+    """`try … on error`; `names` are the variables by their labels, "" for the message.
+
+    `number` is the only error that the handler is for, None for any.
+    """
 
     body: tuple[SyntaxNode, ...]
     handler: tuple[SyntaxNode, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,6 +221,8 @@ def rank_tools(
             for op, tool in app.operations.items():
                 add_candidate(base[key] + wanted[op], key, op, tool, None)
     offers = sorted(best.values(), key=_sort_key)
+    if not (request.intent.ways or request.intent.refused):
+        return offers
     agreed = [_agree_with_intent(one, apps[one.app], request) for one in offers[:_JUDGED]]
     return sorted((*agreed, *offers[_JUDGED:]), key=_sort_key)
 

@@ -240,6 +240,8 @@ class Evaluator(CommandEvaluator):
             self.handle_error(node, error)
 
     def handle_error(self, node: tree.Try, error: AppleScriptError) -> None:
+        if node.number not in (None, error.number):
+            raise error
         facts = {
             "": error.message,
             "number": error.number,
