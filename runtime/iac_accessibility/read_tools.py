@@ -97,6 +97,9 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     if "title" in arguments and not any(is_active(one.node) for one in matches):
         left = max(end - time.monotonic(), 0.2)
         matches = _find_by_label(session, app, seen.order, fits, left) + matches
+    # "+" is also in "M+": what is called exactly so comes first.
+    wanted = str(arguments.get("title", "")).casefold()
+    matches.sort(key=lambda one: (one.node.title or one.node.label).casefold() != wanted)
     shown = matches[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
     texts: dict[Handle, str] = {}
@@ -184,11 +187,11 @@ def _find_by_label(
     if not asked:
         return found
     want = session.bridge.free | Detail.LABEL | Detail.VALUE
-    return found + [
-        branch
-        for branch, node in session.read_branches(app, asked[:_LABELS], want, seconds)
-        if isinstance(node, UiNode) and node.label and fits(node._replace(title=node.label))
-    ]
+    for branch, node in session.read_branches(app, asked[:_LABELS], want, seconds):
+        if isinstance(node, UiNode) and node.label and fits(node._replace(title=node.label)):
+            branch.node = branch.node._replace(label=node.label)
+            found.append(branch)
+    return found
 
 
 class ElementFilter:
