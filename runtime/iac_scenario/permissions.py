@@ -27,7 +27,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_scenario.model import CallError, PermissionRules
+from iac_scenario.matching import BUILT_IN
+from iac_scenario.model import CallError, Mode, PermissionRules, ScenarioScript, ToolCall
 from iac_scenario.sandbox import PROTECTED, Parts, fold_name
 
 LONGEST: Final = 100_000
@@ -520,6 +521,43 @@ def rule_note(rule: str) -> str | None:
             " instead."
         )
     return None
+
+
+def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
+    """Return the mode of a call: the caller's wish, else its tool's, else the file's.
+
+    `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
+    has. Lines of Bash that a list in `allow_real_bash` does not name are mocked.
+    """
+    execution = scenario.execution
+    setting = execution.tools.get(call.tool)
+    mode = wanted or (setting.mode if setting is not None else None) or execution.mode
+    if mode == "live" and call.is_answered:
+        return "mock"
+    if mode in ("live", "real_mcp"):
+        mode = "simulated" if call.tool in BUILT_IN else "real_mcp"
+    named = execution.allow_real_bash
+    if mode != "simulated" or call.tool != "Bash" or isinstance(named, bool):
+        return mode
+    line = call.input.get("command") if isinstance(call.input, Mapping) else None
+    return "simulated" if _is_named_line(str(line), named) else "mock"
+
+
+def _is_named_line(line: str, named: Sequence[str]) -> bool:
+    """Whether each command of a line matches one of these; an unclear line must be one of them."""
+    try:
+        commands = [" ".join(word.text for word in each.words) for each in parse_commands(line)]
+    except UnclearLineError:
+        return line in named
+    return all(any(_matches_simple(one, command) for one in named) for command in commands)
+
+
+def is_scripted_call(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> bool:
+    """Whether the file itself says what a call answers."""
+    mode, setting = call_mode(call, scenario, wanted), scenario.execution.tools.get(call.tool)
+    if mode == "disabled" or call.failure is not None:
+        return True
+    return (setting is not None and setting.answers_calls) or (mode == "mock" and call.is_answered)
 
 
 @lru_cache(maxsize=256)

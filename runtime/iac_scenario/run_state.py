@@ -32,10 +32,9 @@ from iac_scenario.model import (
     ScriptedReply,
     ToolCall,
     ToolSetting,
-    is_scripted_call,
     reply_chain,
 )
-from iac_scenario.permissions import PermissionRequest, decide_permission
+from iac_scenario.permissions import PermissionRequest, decide_permission, is_scripted_call
 from iac_scenario.refusals import refusal_result
 from iac_scenario.results import (
     CallResult,
