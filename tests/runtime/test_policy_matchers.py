@@ -274,6 +274,8 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
     ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
     ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
     ("[[deny]]\nuntil = 8", "line 2: until must be a date and a time"),
+    ("[[deny]]\nuntil = '0001-01-01T00:00+14:00'", "line 2: until must be a date and a time"),
+    ("[[deny]]\nuntil = 9999-12-31T23:59:59-14:00", "line 2: until must be a date and a time"),
     ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
     ("[[deny]]\nclient = []", "line 2: client is empty"),
     ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),
