@@ -34,7 +34,9 @@ tool_execution.mode = "simulated"
     ("Read", '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }', "2\tprint('hi')\n"),
     ("Read", '{ file_path = "empty" }', "<system-reminder>Warning: the file exists but is"),
     ("Read", '{ file_path = "none" }', "Error: File does not exist. Note: your"),
-    ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
+    ("Read", '{ file_path = "binary" }',
+     "Error: <tool_use_error>This tool cannot read binary files. The file appears to be a binary"
+     " file. Please"),
     ("Read", '{ path = "x" }',
      "Error: <tool_use_error>InputValidationError: Read failed due to the following issues:\nThe"),
     ("Read", '{ file_path = "src" }', "Error: EISDIR: illegal operation on a directory"),
