@@ -32,10 +32,9 @@ from iac_scenario.model import (
     ScriptedReply,
     ToolCall,
     ToolSetting,
-    is_scripted_call,
     reply_chain,
 )
-from iac_scenario.permissions import PermissionRequest, decide_permission
+from iac_scenario.permissions import PermissionRequest, decide_permission, is_scripted_call
 from iac_scenario.refusals import refusal_result
 from iac_scenario.results import (
     CallResult,
@@ -47,7 +46,7 @@ from iac_scenario.results import (
     resolve_expectations,
 )
 from iac_scenario.sandbox import Parts, Sandbox
-from iac_scenario.session import DIALOGS, ScenarioSession, SessionHooks
+from iac_scenario.session import DIALOGS, HookVerdict, ScenarioSession, SessionHooks
 
 if TYPE_CHECKING:
     from iac_scenario.mcp_servers import McpExecutor
@@ -172,7 +171,7 @@ class RunState:
             call = replace(call, input=before.input)
         if before.decision == "block" or before.stops:
             outcome = replace(error_result(before.reason), denied=True)
-        elif (refusal := await self.refusal_result(call, executor, before.decision)) is not None:
+        elif (refusal := await self.refusal_result(call, executor, before)) is not None:
             # What the client takes for an unfit call is none of its denials.
             outcome = replace(refusal, denied=not refusal.text.startswith("<tool_use_error>"))
         else:
@@ -199,7 +198,7 @@ class RunState:
         return file_result(setting) if setting.answers_calls else await executor.run(call)
 
     async def refusal_result(
-        self, call: ToolCall, executor: ToolExecutor, hooked: str
+        self, call: ToolCall, executor: ToolExecutor, hooked: HookVerdict
     ) -> CallResult | None:
         """Return what stands in a call's way; `hooked` is what the hooks before it said."""
         permissions = self.scenario.permissions
@@ -212,14 +211,14 @@ class RunState:
             reads=executor.is_read_only(call),
             place=self._path_resolver(call),
         )
-        approves = setting.auto_approve or hooked == "allow"
+        approves = setting.auto_approve or hooked.decision == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
         refused = refusal_result(request, asked, permissions.mode, self.sandbox.mount)
         refused = replace(refused, note=f"{call.tool} was refused: {asked.reason}")
         if asked.verdict == "deny":
             return refused
         declines = call.approve is False and call.tool == "AskUserQuestion"
-        if asked.verdict == "allow" and hooked != "ask" and not declines:
+        if asked.verdict == "allow" and hooked.decision != "ask" and not declines:
             return None
         message = f"Claude needs your permission to use {call.tool}"
         kind = {"message": message, "notification_type": "permission_prompt"}
@@ -228,6 +227,8 @@ class RunState:
             return None
         if call.tool in DIALOGS:
             return self.session.declined_result(call.tool)
+        if hooked.decision == "ask" and hooked.reason:
+            return error_result(hooked.reason)
         return refused
 
     def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:

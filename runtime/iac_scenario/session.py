@@ -179,10 +179,7 @@ class ScenarioSession:
     def write_todos(self, given: Mapping[str, Any]) -> CallResult:
         """Replace the list of todos."""
         old = self.todos
-        self.todos = [
-            {**todo, "activeForm": todo.get("activeForm", todo["content"])}
-            for todo in given["todos"]
-        ]
+        self.todos = given["todos"]
         text = json.dumps(self.todos, ensure_ascii=False, indent=2)
         self.write_file("todos", f"{self.id}-agent-{self.id}.json", text)
         lists = {"oldTodos": old, "newTodos": self.todos}
