@@ -31,6 +31,7 @@ from iac_scenario.matching import LIBRARIES
 from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
+    CLIENT_VERSION,
     MODES,
     PERMISSION_MODES,
     PlayError,
@@ -48,6 +49,7 @@ from iac_scenario.recording import record_client, record_server, relay_messages
 from iac_scenario.schema import TIMEOUTS
 from iac_scenario.session import latest_session
 
+CLIENT: Final = f"claude-{CLIENT_VERSION.rpartition('.')[0]}"
 ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
@@ -128,6 +130,14 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     type=ANY_FILE,
     help="Write a page with the timeline, or JUnit XML if the name ends in .xml; repeatable.",
+)
+@click.option(
+    "--client",
+    type=click.Choice([CLIENT]),
+    default=CLIENT,
+    show_default=True,
+    expose_value=False,
+    help="The client whose tools, results and lines the run has.",
 )
 @click.option("--watch", is_flag=True, help="Run again whenever a file of the scenario changes.")
 @click.option(

@@ -107,6 +107,15 @@ def test_messages_and_requests_of_a_program_come_on_standard_input(claude: Claud
 
 
 @pytest.mark.process
+def test_who_names_the_scenario_as_claudeless_does_needs_no_verbose(
+    claude: Claude, make: Make
+) -> None:
+    words, path = ("-p", "login", "--output-format", "stream-json"), str(make(TALK))
+    for ran in (claude(*words, "--scenario", path), claude(*words, CLAUDELESS_SCENARIO=path)):
+        assert (ran.status, json.loads(ran.out.splitlines()[-1])["result"]) == (0, "Who?")
+
+
+@pytest.mark.process
 def test_settings_and_servers_are_files_or_texts(claude: Claude, tmp_path: Path) -> None:
     own = tmp_path / "here" / ".claude"
     own.mkdir()
@@ -132,6 +141,10 @@ def test_settings_and_servers_are_files_or_texts(claude: Claude, tmp_path: Path)
         (
             ("-p", "x", "--input-format", "stream-json"),
             "Error: --input-format=stream-json requires",
+        ),
+        (
+            ("-p", "x", "--output-format", "stream-json"),
+            "Error: When using --print, --output-format=stream-json requires --verbose",
         ),
         (("-p", "x", "--resume", "550e8400-e29b-41d4-a716-446655440000"), "No conversation found"),
         (("-p", "never said"), "no rule matches the prompt 'never said'"),
