@@ -36,6 +36,7 @@ from iac_scenario.output import OUTPUT_FORMATS, parts_format
 from iac_scenario.play_cli import load_with_warnings, play_prompts
 from iac_scenario.player import PlaySettings
 from iac_scenario.reader import session_identity
+from iac_scenario.results import shorten_value
 from iac_scenario.session import CLIENT_MODES, fork_session, latest_session
 
 _COMMANDS: Final = frozenset(
@@ -290,8 +291,9 @@ def streamed_prompts(*, replay: bool) -> Iterator[str]:
                     click.echo(json.dumps({**message, "isReplay": True}, ensure_ascii=False))
                 blocks = [{"text": content}] if isinstance(content, str) else content
                 yield "\n".join(block["text"] for block in blocks if "text" in block)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PlayError(f"Error parsing streaming input line: {line!r}: {error!r}") from None
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            shown = shorten_value(line.decode("utf-8", "replace").strip())
+            raise PlayError(f"Error parsing streaming input line: {shown}: {error!r}") from None
 
 
 def _asks_to_begin(message: Mapping[str, Any]) -> bool:
