@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import ui_stack as stack
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,6 +161,9 @@ def test_a_program_is_the_one_whose_desktop_file_it_runs(
         ):
             with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
                 try:
+                    # Arguments can be read a moment after the program began.
+                    said = Path(f"/proc/{process.pid}/cmdline")
+                    stack.wait_until(said.read_bytes, "the arguments")
                     assert program_identity(process.pid).startswith(identity)
                     assert not name or name in apps.program_names(process.pid)
                 finally:

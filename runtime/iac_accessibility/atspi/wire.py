@@ -463,4 +463,7 @@ def _parse_answer(message: Message) -> tuple[Any, ...] | UiFault:
     if kind in ("NoReply", "Timeout", "TimedOut"):
         # The bus answers so for an app that ended with a call under way.
         return ElementGone(words) if "disconnect" in words.lower() else AppNotResponding(words)
+    if kind == "UnknownInterface" and "atspi.Accessible " in words:
+        # Qt says so of an element that it let go.
+        return ElementGone("the element no longer exists")
     return _FAULTS.get(kind, ActionFailed)(words)
