@@ -281,13 +281,10 @@ def test_help_and_version_end_well(
 
 class TestHowThingsStand:
     def test_the_program_is_looked_for_where_it_would_be_run(self, osascript: Scripted) -> None:
-        assert osascript.executor().is_available()
         assert osascript.executor().installed_versions().osascript == str(osascript.program)
         nowhere = Executor(program="/nowhere/osascript")
-        assert not nowhere.is_available()
         assert nowhere.installed_versions().osascript is None
         simulated = Executor(lambda *_: Completed(b"", b"", 0))
-        assert simulated.is_available()
         assert simulated.installed_versions().osascript is None
 
     @pytest.mark.parametrize(

@@ -172,7 +172,11 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("legacy", "tools/call", {"name": "nothing", "arguments": {"x": "é"}}),
     ("legacy", "tools/call", None),
     ("legacy", "server/discover", {}),
-    ("legacy", "resources/list", None),
+    *(
+        (era, f"{kind}/list", params)
+        for era, params in (("legacy", None), ("modern", MODERN))
+        for kind in ("prompts", "resources", "resources/templates")
+    ),
     ("legacy", "nope", {}),
     *(
         ("legacy", method, params)
