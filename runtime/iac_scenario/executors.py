@@ -4,11 +4,11 @@ Read, Write, Edit, Glob and Grep do what Claude's own do.
 """
 
 import json
+import math
 import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from difflib import unified_diff
 from functools import partial
@@ -18,7 +18,13 @@ from typing import Any, Final, Protocol
 import anyio.to_thread
 
 from iac_scenario.bash import BashLimits, BashSession
-from iac_scenario.matching import BUILT_IN, READERS, schema_validator, schema_violation
+from iac_scenario.matching import (
+    BUILT_IN,
+    READERS,
+    fitting_input,
+    schema_validator,
+    schema_violation,
+)
 from iac_scenario.model import CallError, ToolCall, UnfitCallError
 from iac_scenario.permissions import is_read_only_line
 from iac_scenario.results import (
@@ -191,7 +197,7 @@ def search_files(
     mode, content = given.get("output_mode", "files_with_matches"), ["--no-heading"]
     content += ["--line-number"] if given.get("-n", True) else ["--no-line-number"]
     around = {"-C": given["context"], **given} if "context" in given else given
-    content += [f"{key}{around[key]:.0f}" for key in ("-C", "-B", "-A") if key in around]
+    content += [f"{key}{int(around[key])}" for key in ("-C", "-B", "-A") if key in around]
     content += ["--only-matching"] if given.get("-o", False) else []
     # Words, or commas where no braces hold them.
     words = [
@@ -397,7 +403,7 @@ class SandboxExecutor:
                 note = f"{call.tool} is not simulated. Simulated: {', '.join(BUILT_IN)}."
                 return replace(unknown, note=note)
             schema = BUILT_IN[call.tool]
-            call = replace(call, input=_fitting_input(schema, call.input))
+            call = replace(call, input=fitting_input(schema, call.input))
             validator = schema_validator(json.dumps(schema))
             if violation := schema_violation(validator, call.input):
                 return _unfit_input(validator, call, violation)
@@ -426,7 +432,7 @@ class SandboxExecutor:
     def _run_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):
             raise CallError("run_in_background is not simulated.")
-        timeout = min((given.get("timeout") or float("inf")) / 1000, self._bash_timeout)
+        timeout = min(given.get("timeout") or math.inf, 1000 * self._bash_timeout) / 1000
         result = self._bash.run(given["command"], timeout)
         text = re.sub(r"\A(\s*\n)+", "", result.out.decode("utf-8", "replace")).rstrip()
         if result.timed_out:
@@ -469,31 +475,6 @@ def _last_command(line: str) -> str:
 def _harmless_status(line: str, status: int) -> str:
     """Return what a status other than 0 means where it is no error."""
     return _HARMLESS.get(_last_command(line), "") if status == 1 else ""
-
-
-def _fitting_input(schema: Mapping[str, Any], given: Any) -> Any:
-    """Return arguments as the client takes them.
-
-    A number or a truth value may be a text, and a number out of bounds is as good as none.
-    """
-    if not isinstance(given, Mapping):
-        return given
-    fitting = {}
-    for key, value in given.items():
-        form = schema.get("properties", {}).get(key, {})
-        if isinstance(value, str) and form.get("type") in ("boolean", "integer", "number"):
-            with suppress(ValueError):
-                read = json.loads(value)
-                value = (
-                    read if isinstance(read, bool if form["type"] == "boolean" else int) else value
-                )
-        number = isinstance(value, int | float)
-        if number and (
-            value < form.get("minimum", value) or value <= form.get("exclusiveMinimum", value - 1)
-        ):
-            continue
-        fitting[key] = value
-    return fitting
 
 
 _TYPES: Final[Mapping[type, str]] = {

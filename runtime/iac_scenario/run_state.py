@@ -213,13 +213,13 @@ class RunState:
         )
         approves = setting.auto_approve or hooked.decision == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
+        declines = call.approve is False and call.tool == "AskUserQuestion"
+        if asked.verdict == "allow" and hooked.decision != "ask" and not declines:
+            return None
         refused = refusal_result(request, asked, permissions.mode, self.sandbox.mount)
         refused = replace(refused, note=f"{call.tool} was refused: {asked.reason}")
         if asked.verdict == "deny":
             return refused
-        declines = call.approve is False and call.tool == "AskUserQuestion"
-        if asked.verdict == "allow" and hooked.decision != "ask" and not declines:
-            return None
         message = f"Claude needs your permission to use {call.tool}"
         kind = {"message": message, "notification_type": "permission_prompt"}
         await self.hooks.run("Notification", "permission_prompt", **kind)

@@ -233,6 +233,29 @@ def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: A
 
 
 @pytest.mark.usefixtures("confinement")
+@pytest.mark.parametrize(("tool", "given_input"), [
+    ("Grep", 'pattern = "o", head_limit = nan'), ("Grep", 'pattern = "o", offset = inf'),
+    ("Grep", 'pattern = "o", context = "2.0", output_mode = "content"'),
+    ("Bash", f'command = "echo o", timeout = 1{"0" * 400}'),
+    ("Bash", 'command = "echo o", timeout = 0'),
+    ("Read", 'file_path = "a", limit = "-1", offset = "1"'),
+])  # fmt: skip
+def test_numbers_out_of_bounds_are_as_good_as_none(
+    make: Make, run: Run, tool: str, given_input: str
+) -> None:
+    path = make(f"""
+        prompts = ["x"]
+        tool_execution = {{ mode = "simulated", files = {{ a = "o" }} }}
+        default_response.tool_calls = [
+          {{ tool = "{tool}", input = {{ {given_input} }}, expect = {{ contains = "o" }} }},
+        ]
+        """)
+    assert run("check", path).status == 0
+    ran = run("run", path)
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.usefixtures("confinement")
 def test_only_the_lines_of_bash_that_a_list_names_run(make: Make, run: Run, tmp_path: Path) -> None:
     text = """
     tool_execution = {{ mode = "{mode}", sandbox_root = "box", allow_real_bash = {named} }}
