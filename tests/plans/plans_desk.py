@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from simulated import permissions_under, run_tool, shipped_catalogue, simulate_apps
@@ -12,6 +13,7 @@ from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.own import added_tools
 
+ROOT = Path(__file__).parents[2]
 CATALOGUE = shipped_catalogue()
 ASKED = Requester("Claude", ("client",))
 
