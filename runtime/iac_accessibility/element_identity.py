@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from iac_accessibility.bridge import Bridge
+from iac_accessibility.bridge import Bridge, time_left
 from iac_accessibility.model import AppNotResponding, Detail, Handle, UiApp, UiFault, UiNode
 from iac_accessibility.traverse import Branch, Walk
 from iac_base.errors import quote_text
@@ -260,8 +260,7 @@ class RowReader:
         new = [handle for handle in dict.fromkeys(handles) if handle not in self._held]
         if new:
             new += [one for one in self._before if one not in self._held and one not in handles]
-            left = max(self._end - time.monotonic(), 0.0)
-            got = self._reader.read(new, Detail.CHILDREN | Detail.VALUE, left)
+            got = self._reader.read(new, Detail.CHILDREN | Detail.VALUE, time_left(self._end, 0.0))
             self._held.update(zip(new, got, strict=True))
         nodes: list[UiNode] = []
         for handle in handles:
