@@ -18,7 +18,7 @@ from iac_scenario.conversation import (
     Violation,
     compile_pattern,
 )
-from iac_scenario.matching import BUILT_IN, schema_validator, schema_violation
+from iac_scenario.matching import BUILT_IN, fitting_input, schema_validator, schema_violation
 from iac_scenario.model import (
     ResponseRule,
     ScenarioProblem,
@@ -157,7 +157,9 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
         if mode == "simulated" and call.tool not in BUILT_IN:
             reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}"
         elif mode == "simulated" and not any(one.kind in _EXPECTS_ERRORS for one in call.expect):
-            reason = schema_violation(schema_validator(json.dumps(BUILT_IN[call.tool])), call.input)
+            schema = BUILT_IN[call.tool]
+            given = fitting_input(schema, call.input)
+            reason = schema_violation(schema_validator(json.dumps(schema)), given)
         if reason:
             yield ScenarioProblem(file, call.line, call.tool, f"{reason}.")
 

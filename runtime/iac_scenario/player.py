@@ -198,7 +198,7 @@ async def inspect_scenario(
                 reason = await executor.missing_program(call)
             if not (reason or changes or stage.hooks.given):
                 written = replace(call, input=replace_variables(call.input, stage.places))
-                refused = await stage.refusal_result(written, executor, "")
+                refused = await stage.refusal_result(written, executor, HookVerdict())
                 reason = (refused.note or refused.text) if refused is not None else ""
             if reason:
                 problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, reason))
