@@ -47,6 +47,10 @@ _MATCHES: Final = 250
 _SECONDS: Final = 20
 _OUTPUT: Final = BashLimits(output=10_000_000)
 _CURRENT: Final = "(file state is current in your context — no need to Read it back)"
+_BINARY: Final = (
+    "This tool cannot read binary files. The file appears to be a {} file. Please use appropriate"
+    " tools for binary file analysis."
+)
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _VERSIONED: Final = tuple(f"!.{name}" for name in ("git", "svn", "hg", "bzr", "jj", "sl"))
 """Folders of version control, which Claude's Grep passes over."""
@@ -67,11 +71,7 @@ def read_lines(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
         raise CallError(f"EISDIR: illegal operation on a directory, read '{path}'")
     data = sandbox.read(parts)
     if b"\0" in data:
-        kind = f"binary {Path(parts[-1]).suffix}".strip()
-        raise UnfitCallError(
-            f"This tool cannot read binary files. The file appears to be a {kind} file."
-            " Please use appropriate tools for binary file analysis."
-        )
+        raise UnfitCallError(_BINARY.format(f"binary {Path(parts[-1]).suffix}".strip()))
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     first = given.get("offset", 1)
     chosen = lines[max(first - 1, 0) :][: given.get("limit", _LINES)]

@@ -109,6 +109,9 @@ def fitting_input(schema: Mapping[str, Any], given: Any) -> Any:
             if not (value >= least and above < value < math.inf):
                 continue
         fitting[key] = value
+    for key, form in schema.get("properties", {}).items():
+        if "default" in form:
+            fitting.setdefault(key, form["default"])
     return fitting
 
 

@@ -25,7 +25,7 @@ from iac_scenario.conversation import (
     failure_text,
 )
 from iac_scenario.executors import DisabledExecutor, ToolExecutor
-from iac_scenario.matching import replace_variables
+from iac_scenario.matching import BUILT_IN, fitting_input, replace_variables
 from iac_scenario.model import (
     Mode,
     ScenarioScript,
@@ -165,7 +165,9 @@ class RunState:
         executor = self.executor_of(call)
         if isinstance(executor, DisabledExecutor):
             return await executor.run(call)
-        facts = {"tool_name": call.tool, "tool_input": call.input, "tool_use_id": key}
+        schema = BUILT_IN.get(call.tool, {})
+        given = fitting_input(schema, call.input) if self.hooks.given else call.input
+        facts = {"tool_name": call.tool, "tool_input": given, "tool_use_id": key}
         before = await self.hooks.run("PreToolUse", call.tool, **facts)
         if before.input is not None:
             call = replace(call, input=before.input)
@@ -183,7 +185,7 @@ class RunState:
                 return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
             told = {"error": outcome.text, "is_interrupt": False}
             told = told if outcome.is_error else {"tool_response": outcome.told}
-            facts |= {"tool_input": call.input, **told}
+            facts |= {"tool_input": fitting_input(schema, call.input), **told}
             event = "PostToolUseFailure" if outcome.is_error else "PostToolUse"
             after = await self.hooks.run(event, call.tool, **facts)
             note = (f"hook {event}: {after.reason}",) if after.decision == "block" else ()

@@ -179,7 +179,6 @@ def simulated_mac(catalogue: Catalogue) -> Simulator:
 
 
 @pytest.mark.parametrize(("script", "given", "title"), [
-    ("notes.new_note", {"title": NEW, "text": ODD}, NEW),
     ("notes.checklist", {"title": NEW, "items": [ODD]}, NEW),
     ("notes.append_line", {"title": TITLE, "line": ODD}, TITLE),
     ("notes.journal", {"entry": ODD, "title": TITLE}, TITLE),
@@ -205,10 +204,8 @@ def test_a_text_is_found_as_a_reader_sees_it(run: Run, read: Callable[[str], str
 
 
 @pytest.mark.parametrize(("script", "given"), [
-    ("calendar.today", {}),
     ("calendar.day_as_text", {"ahead": 0}),
     ("calendar.on_day", {"day": f"{TODAY:%Y-%m-%d}"}),
-    ("calendar.find_events", {"words": "R&D"}),
 ])  # fmt: skip
 def test_events_come_in_the_order_of_time(run: Run, script: str, given: dict[str, Any]) -> None:
     assert re.findall(r"<x y> (\d+)", str(run(script, **given))) == ["9", "11", "15"]

@@ -86,12 +86,19 @@ class RequestGuard:
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
             return _setting_response("host", "hosts", host, 421)
-        if origin and origin not in self._origins and scope["path"] not in self._public:
-            return _setting_response("origin", "origins", origin, 403)
+        # A page that loads this as a script or a picture names no origin, and sees whether it is
+        # there (W3C, Fetch Metadata).
+        elsewhere = not origin and headers.get("sec-fetch-site") in _OTHER_SITES
+        foreign = elsewhere or (origin and origin not in self._origins)
+        if foreign and scope["path"] not in self._public:
+            return _setting_response("origin", "origins", origin or "", 403)
         if self._behind_proxy and scope["scheme"] != "https":
             # The scheme is what the proxy says, where it is one that is believed.
             return PlainTextResponse("Send this request to the proxy, over TLS.", 403)
         return None
+
+
+_OTHER_SITES: Final = ("cross-site", "same-site")
 
 
 def _setting_response(what: str, key: str, given: str, status: int) -> PlainTextResponse:
