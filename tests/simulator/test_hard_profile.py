@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import TOOLS
 
 import iac_runtime
 from iac_base.errors import SetupError, ToolError
@@ -357,7 +358,6 @@ def test_what_no_row_knows_is_one_clear_line(words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 APPS = [app for app in CATALOGUE.apps.values() if app.key in ("calendar", "reminders")]
 EXAMPLES = [name for name in CATALOGUE.tools if CATALOGUE.find_row(name).module in
