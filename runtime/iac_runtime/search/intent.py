@@ -101,14 +101,18 @@ def split_refused(text: str) -> tuple[str, frozenset[str]]:
 
 
 @lru_cache(maxsize=4096)
-def read_intent(text: str) -> RequestIntent:
-    """Read what a request is for, or a purpose: English, in lower case."""
+def read_intent(text: str, axes: frozenset[str] | None = None) -> RequestIntent:
+    """Read what a request is for, or a purpose: English, in lower case.
+
+    Args:
+        axes: Those of its ways that are looked for; all without.
+    """
     left, refused = split_refused(text)
     lists = load_lexicon()
     first = next((word for word in split_words(left) if word not in lists.polite), "")
     looks = first in lists.questions or stem_word(first) in _LOOKS
     either = stem_word(first) in _EITHER and refused.isdisjoint(_CHANGES)
-    return RequestIntent(refused, _read_ways(left), None if either else looks)
+    return RequestIntent(refused, _read_ways(left, axes), None if either else looks)
 
 
 def same_way_stems(stem: str) -> frozenset[str]:
@@ -116,9 +120,11 @@ def same_way_stems(stem: str) -> frozenset[str]:
     return _load_ways().alike.get(stem, frozenset())
 
 
-def _read_ways(text: str) -> Mapping[str, frozenset[str]]:
+def _read_ways(text: str, axes: frozenset[str] | None) -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for axis, ways in _load_ways().patterns.items():
+        if axes is not None and axis not in axes:
+            continue
         left = text
         for way, pattern in ways.items():
             left, count = pattern.subn(" ", left)

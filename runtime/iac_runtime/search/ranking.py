@@ -232,7 +232,7 @@ def _agree_with_intent(
 ) -> ToolCandidate:
     """Return an offer with what it gains or loses by the way it goes, against what is asked."""
     words = split_words(offer.tool.removeprefix(tool_prefix(app.key)))
-    does = read_intent(" ".join(words))
+    does = read_intent(" ".join(words), frozenset(request.intent.ways))
     if request.intent.refused:
         # Which operation is meant is told by other words; here only what is forbidden counts.
         changes = offer.op != "command" or app.levels.get(offer.tool) != "SAFE"
