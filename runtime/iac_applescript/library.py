@@ -320,7 +320,7 @@ def find_scripts(
     wish = read_shelf_wish(intent, frozenset(one for row in own for one in row.apps))
     if app:
         wish = wish._replace(share=1.0)
-    sharing = {at for row, _ in wish.terms for word in row for at in shelf.holders.get(word, ())}
+    sharing = {at for row, *_ in wish.terms for word in row for at in shelf.holders.get(word, ())}
     taken = {row.name for row in own}
     offers = [(shelf.scripts[at], shelf.offers[at]) for at in sharing]
     offers += [(row, _index_script(row)) for row in own]

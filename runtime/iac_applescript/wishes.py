@@ -46,8 +46,18 @@ _NUMBERS: Final = frozenset(
     map(stem_word, "one two three four five six seven eight nine ten single several".split())
 )
 
+_TIMES: Final = frozenset(map(stem_word, (
+    "today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday day week month"
+    " oclock hour minute noon midnight morning afternoon evening half past next"
+).split()))
+"""Words that say when; what serves a wish need not know them."""
+
 _CALLED: Final = 0.4
-"""What of that a word weighs that is a name or a number."""
+"""What of that a word weighs that is a name, a number or a time."""
+
+_PERSON: Final = dict.fromkeys(map(stem_word, ("person", "somebody")), _GROUP)
+_TIME: Final = dict.fromkeys(map(stem_word, ("time", "date", "day")), _GROUP)
+"""What an offer calls a name, and a time."""
 
 _AREA: Final = 0.25
 """What it adds that a request is surely about what the script's app is for."""
@@ -62,6 +72,9 @@ _OTHER: Final = 0.4
 """What is left of a script's score where the request names another app."""
 
 _EXCEPT: Final = re.compile(r"\b(?:except|besides|apart from)\b")
+
+_BESIDE: Final = 0.95
+"""What a word is worth that stands beside the purpose."""
 
 _UNSAID: Final = 0.2
 """How much the words of a purpose that were not asked for count against it."""
@@ -99,7 +112,7 @@ class Wish(NamedTuple):
 
     Attributes:
         request: What was read.
-        terms: Each word as what may stand for it, and how much it weighs.
+        terms: Each word as what may stand for it, how much it weighs, and whether it must be found.
         worth: What a word tells among all scripts.
         likely: How likely it means each app, by its folded name: 0 to 1.
         named: The apps that it names.
@@ -107,7 +120,7 @@ class Wish(NamedTuple):
     """
 
     request: SearchRequest
-    terms: tuple[tuple[Mapping[str, float], float], ...]
+    terms: tuple[tuple[Mapping[str, float], float, bool], ...]
     worth: Mapping[str, float]
     likely: Mapping[str, float]
     named: frozenset[str]
@@ -115,12 +128,14 @@ class Wish(NamedTuple):
 
     def score_offer(self, offer: IndexedOffer) -> tuple[float, set[str]]:
         """Return how well an offer serves the wish, about 0 to 1.2, and the words they share."""
-        score, asked = 0.0, set[str]()
-        for options, weight in self.terms:
+        score, whole, asked = 0.0, 0.0, set[str]()
+        for options, weight, needed in self.terms:
             shared = options.keys() & offer.stems
-            score += max(map(options.__getitem__, shared), default=0.0) * weight
+            found = max((options[w] * (1 if w in offer.purpose else _BESIDE) for w in shared), default=0.0)
+            score += found * weight
+            whole += weight if needed else weight * found
             asked |= shared
-        whole = sum(weight for _, weight in self.terms) or 1.0
+        whole = whole or 1.0
         unsaid = sum(self.worth.get(word, 1) for word in offer.purpose - asked)
         every = sum(self.worth.get(word, 1) for word in offer.purpose) or 1
         score = score / whole * (1 - _UNSAID * unsaid / every)
@@ -175,16 +190,19 @@ def index_offer(purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffe
 
 def _weigh_terms(
     request: SearchRequest, worth: Mapping[str, float]
-) -> Iterator[tuple[Mapping[str, float], float]]:
-    """Yield each word of a request as what may stand for it, and how much it weighs."""
+) -> Iterator[tuple[Mapping[str, float], float, bool]]:
+    """Yield each word of a request: what may stand for it, what it weighs, whether it is needed."""
     unheard = max(worth.values(), default=1.0) * _UNHEARD
     for term in request.terms:
         related = related_stems(term.stem) | same_way_stems(term.stem)
         options = dict.fromkeys(related, _GROUP) | dict(term.options)
         known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        called = term.stem in request.names | _NUMBERS or any(map(str.isdigit, term.stem))
-        rest = unheard * _CALLED if called else unheard
-        yield options, term.worth * (worth.get(term.stem) or max(known, default=rest))
+        called, when = term.stem in request.names, term.stem in _TIMES
+        counted = term.stem in _NUMBERS or any(map(str.isdigit, term.stem))
+        options = (_PERSON if called else {}) | (_TIME if when else {}) | options
+        needed = not (called or when or counted)
+        weight = worth.get(term.stem) or max(known, default=unheard * (1 if needed else _CALLED))
+        yield options, term.worth * weight, needed
 
 
 def _likely_apps(request: SearchRequest) -> dict[str, float]:

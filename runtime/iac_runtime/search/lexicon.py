@@ -54,6 +54,7 @@ class Lexicon(SimpleNamespace):
     marks: frozenset[str]
     app_verbs: frozenset[str]
     everyday_names: frozenset[str]
+    implied: Mapping[str, str]
     intents: Mapping[str, str]
     phrases: Mapping[str, str]
     loose: Mapping[str, str]

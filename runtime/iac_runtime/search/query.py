@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.intent import RequestIntent, read_intent, split_refused
+from iac_runtime.search.intent import RequestIntent, cut_particulars, read_intent, split_refused
 from iac_runtime.search.lexicon import Language, load_lexicon
 from iac_runtime.search.weights import LIKE, MISTYPED, TIME, VERB, WRITTEN_DOWN
 
@@ -176,8 +176,12 @@ def read_request(
         near: The words that a mistyped one may have been meant as.
     """
     told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    whole_text = _to_english(told.replace("’", "'")).casefold()
+    whole_text = cut_particulars(_to_english(told.replace("’", "'")).casefold())
     intent, english = read_intent(whole_text), split_refused(whole_text)[0]
+    said = split_words(english)
+    first = next((word for word in said if word not in load_lexicon().polite), "")
+    if implied := load_lexicon().implied.get(first):
+        english = english.replace(first, implied, 1)
     outside = split_words(_replace_phrases(english))
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
@@ -218,7 +222,6 @@ def read_request(
                 found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, TIME))
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
-    first = next((stem_word(word) for word in words if word not in lists.polite), "")
     # What somebody or something is called says nothing of what is wanted.
     plain = [
         one
@@ -229,7 +232,7 @@ def read_request(
         one if is_known_word(one) else next(iter(near(one)), "") for one in plain
     )
     terms = tuple(found.values())
-    return SearchRequest(words, terms, operations, action, names, first, capitals, whole, intent)
+    return SearchRequest(words, terms, operations, action, names, stem_word(first), capitals, whole, intent)
 
 
 def _capitalized_words(text: str) -> frozenset[str]:
