@@ -357,5 +357,4 @@ def _shipped_shelf() -> _Shelf:
 
 
 def _index_script(row: SavedScript) -> IndexedOffer:
-    beside = f"{row.name} {row.tags}".replace("_", " ")
-    return index_offer(row.purpose, beside, row.apps)
+    return index_offer(row.name.partition(".")[2] or row.name, row.purpose, row.tags, row.apps)

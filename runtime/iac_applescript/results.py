@@ -49,7 +49,7 @@ KNOWN: Final = 0.48
 """Below this score a pattern is for something else. Measured: of 60 wishes that nothing serves,
 none is above it among 200 patterns, one among 100,000."""
 
-_RISK: Final = 0.1
+_RISK: Final = 0.05
 """What a script loses that is DANGEROUS: one that does the same with less comes first."""
 
 _PROVEN: Final = 4

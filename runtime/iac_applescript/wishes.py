@@ -39,7 +39,7 @@ _LOSES: Final = frozenset(
 _LOST: Final = 0.75
 """What is left of the score of an offer that loses something unasked."""
 
-_ELSEWHERE: Final = 0.6
+_ELSEWHERE: Final = 0.55
 """What is left of a score where a request seems to be for what no app does."""
 
 _NUMBERS: Final = frozenset(
@@ -47,16 +47,16 @@ _NUMBERS: Final = frozenset(
 )
 
 _TIMES: Final = frozenset(map(stem_word, (
-    "today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday day week month"
-    " oclock hour minute noon midnight morning afternoon evening half past next"
+    "today tonight tomorrow mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday day week month"
+    " oclock hour minute noon midnight morning afternoon evening half past next desktop downloads"
 ).split()))
 """Words that say when; what serves a wish need not know them."""
 
 _CALLED: Final = 0.4
 """What of that a word weighs that is a name, a number or a time."""
 
-_PERSON: Final = dict.fromkeys(map(stem_word, ("person", "somebody")), _GROUP)
-_TIME: Final = dict.fromkeys(map(stem_word, ("time", "date", "day")), _GROUP)
+_PERSON: Final = dict.fromkeys(map(stem_word, ("person", "somebody", "recipient")), _GROUP)
+_TIME: Final = dict.fromkeys(map(stem_word, ("time", "date")), _GROUP)
 """What an offer calls a name, and a time."""
 
 _AREA: Final = 0.25
@@ -75,6 +75,9 @@ _EXCEPT: Final = re.compile(r"\b(?:except|besides|apart from)\b")
 
 _BESIDE: Final = 0.95
 """What a word is worth that stands beside the purpose."""
+
+_NAME: Final = 0.02
+"""What it adds that all words of the name are asked for."""
 
 _UNSAID: Final = 0.2
 """How much the words of a purpose that were not asked for count against it."""
@@ -98,11 +101,13 @@ class ToolHit(Protocol):
 
 
 class IndexedOffer(NamedTuple):
-    """A tool or a script as it is found: all its stems, those of its purpose, what it does."""
+    """A tool or a script as it is found: all its stems, those of its purpose and its name, what it
+    does."""
 
     apps: tuple[str, ...]
     stems: frozenset[str]
     purpose: frozenset[str]
+    name: frozenset[str]
     intent: RequestIntent
     loses: bool
 
@@ -139,6 +144,7 @@ class Wish(NamedTuple):
         unsaid = sum(self.worth.get(word, 1) for word in offer.purpose - asked)
         every = sum(self.worth.get(word, 1) for word in offer.purpose) or 1
         score = score / whole * (1 - _UNSAID * unsaid / every)
+        score += _NAME * min(3, len(offer.name & asked))
         likely = max((self.likely.get(fold_name(one), 0.0) for one in offer.apps[:1]), default=0)
         score += _AREA * likely
         if self.named and self.named.isdisjoint(offer.apps):
@@ -170,22 +176,23 @@ def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
     """Return a tool as it is found: what it is for; an operation on objects by their class."""
     row = catalogue.tools.get(hit.tool)
     if row is None:
-        return index_offer(hit.tool.replace("_", " "), "", ())
+        return index_offer(hit.tool, hit.tool.replace("_", " "), "", ())
     name = hit.tool.removeprefix(tool_prefix(row.app.key))
     if name == hit.op:
-        return index_offer(f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,))
-    return index_offer(tool_purpose(catalogue, hit.tool), name.replace("_", " "), (row.app.name,))
+        return index_offer(hit.op, f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,))
+    return index_offer(name, tool_purpose(catalogue, hit.tool), "", (row.app.name,))
 
 
-def index_offer(purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffer:
+def index_offer(name: str, purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffer:
     """Return what is offered for a purpose, as it is found."""
-    tags, main = (
-        [stem_word(word) for word in split_words(text) if word not in load_lexicon().stop]
-        for text in (beside, " ".join((purpose, *apps)))
+    named, tags, main = (
+        {stem_word(word) for word in split_words(text) if word not in load_lexicon().stop}
+        for text in (name.replace("_", " "), beside, " ".join((purpose, *apps)))
     )
     loses = bool(_LOSES & set(map(stem_word, split_words(purpose)[:1])))
     does = read_intent(purpose.casefold())
-    return IndexedOffer(apps, frozenset((*tags, *main)), frozenset(main), does, loses)
+    stems = frozenset(named | tags | main)
+    return IndexedOffer(apps, stems, frozenset(main), frozenset(named), does, loses)
 
 
 def _weigh_terms(
@@ -193,11 +200,13 @@ def _weigh_terms(
 ) -> Iterator[tuple[Mapping[str, float], float, bool]]:
     """Yield each word of a request: what may stand for it, what it weighs, whether it is needed."""
     unheard = max(worth.values(), default=1.0) * _UNHEARD
+    timed = len(_TIMES.intersection(term.stem for term in request.terms)) > 1
     for term in request.terms:
         related = related_stems(term.stem) | same_way_stems(term.stem)
         options = dict.fromkeys(related, _GROUP) | dict(term.options)
         known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        called, when = term.stem in request.names, term.stem in _TIMES
+        when = term.stem in _TIMES and (term.stem != "next" or timed)
+        called = term.stem in request.names and not when
         counted = term.stem in _NUMBERS or any(map(str.isdigit, term.stem))
         options = (_PERSON if called else {}) | (_TIME if when else {}) | options
         needed = not (called or when or counted)

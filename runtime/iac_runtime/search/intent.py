@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from iac_base.words import split_words, stem_word
 from iac_runtime.search.lexicon import load_lexicon, read_words
-from iac_runtime.search.weights import OPPOSITE, SAME_WAY, WRONG_EFFECT
+from iac_runtime.search.weights import MAY_LOOK, OPPOSITE, SAME_WAY, WRONG_EFFECT
 
 _REFUSED: Final = re.compile(
     r"(?<!i )(?<!we )(?<!you )(?<!they )(?<!that )(?<!which )(?<!who )(?<!it )"
@@ -76,7 +76,7 @@ _PARTICULARS: Final = tuple(
             rf"((?:about|regarding|concerning)\b.+?){_NEXT}",
             "",
         ),
-        (rf"\b(?:note|list) (with {_OF_APP}.+?){_END}", ""),
+        (rf"\b(?:make|create|write|start|new)\b[^.!?;]*? (?:note|list)\b (with {_OF_APP}.+?){_END}", ""),
         # What goes on a list or into the calendar.
         *(
             (
@@ -146,6 +146,8 @@ class RequestIntent:
             else:
                 gain += SAME_WAY
         missed = {self.looks, offered.looks} == {True, False}
+        if self.looks and offered.looks is None:
+            gain -= MAY_LOOK
         return gain - (WRONG_EFFECT if missed else 0.0)
 
 
@@ -169,7 +171,7 @@ def cut_particulars(text: str) -> str:
     for pattern, instead in _PARTICULARS:
         if found := pattern.search(text):
             left = f"{text[: found.start(1)]} {instead} {text[found.end(1) :]}"
-            text = left if left.split() else text
+            text = " ".join(left.split()) or text
     return text
 
 

@@ -273,8 +273,18 @@ def _to_english(text: str) -> str:
     if not code:
         return text
     language = load_lexicon().languages[code]
-    said = ((word, bare) for word, bare in words if bare not in language.plain)
-    return " ".join(_translate_word(bare, language) or word for word, bare in said)
+    said = [
+        _translate_word(bare, language) or (word if _is_kept(word, bare) else "")
+        for word, bare in words
+        if bare not in language.plain
+    ]
+    # What somebody is to be reminded of is theirs, whatever stands before it.
+    return "remind" if said[:1] == ["remind"] else " ".join(filter(None, said))
+
+
+def _is_kept(word: str, bare: str) -> bool:
+    """Say whether a word that is not translated may be a name, or English."""
+    return not word.islower() or is_known_word(bare) or _is_english(bare)
 
 
 _JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")

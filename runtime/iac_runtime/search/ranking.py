@@ -486,7 +486,7 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
     return request.meaning.areas.get(ELSEWHERE, 0.0) < OTHERWISE + PLAINLY * sure
 
 
-def missing_app(request: SearchRequest, find: FindApps) -> str:
+def missing_app(request: SearchRequest, find: Callable[[str], Iterable[object]]) -> str:
     """Return the app that a request is for where it has no tools; empty where others may do it."""
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return ""
@@ -501,7 +501,7 @@ def missing_app(request: SearchRequest, find: FindApps) -> str:
     return missing if usual and gone > here + ABSENT else ""
 
 
-def named_missing_app(request: SearchRequest, find: FindApps) -> str:
+def named_missing_app(request: SearchRequest, find: Callable[[str], Iterable[object]]) -> str:
     """Return the known app that a request names and that has no tools here, else nothing.
 
     What is of the Mac may be done to any app: it is put to the front, it starts at login.
