@@ -46,10 +46,15 @@ _NUMBERS: Final = frozenset(
     map(stem_word, "one two three four five six seven eight nine ten single several".split())
 )
 
-_TIMES: Final = frozenset(map(stem_word, (
-    "today tonight tomorrow mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday day week month"
-    " oclock hour minute noon midnight morning afternoon evening half past next desktop downloads"
-).split()))
+_TIMES: Final = frozenset(
+    map(
+        stem_word,
+        (
+            "today tonight tomorrow mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday day week month"
+            " oclock hour minute noon midnight morning afternoon evening half past next desktop downloads"
+        ).split(),
+    )
+)
 """Words that say when; what serves a wish need not know them."""
 
 _CALLED: Final = 0.4
@@ -136,7 +141,9 @@ class Wish(NamedTuple):
         score, whole, asked = 0.0, 0.0, set[str]()
         for options, weight, needed in self.terms:
             shared = options.keys() & offer.stems
-            found = max((options[w] * (1 if w in offer.purpose else _BESIDE) for w in shared), default=0.0)
+            found = max(
+                (options[w] * (1 if w in offer.purpose else _BESIDE) for w in shared), default=0.0
+            )
             score += found * weight
             whole += weight if needed else weight * found
             asked |= shared
@@ -179,7 +186,9 @@ def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
         return index_offer(hit.tool, hit.tool.replace("_", " "), "", ())
     name = hit.tool.removeprefix(tool_prefix(row.app.key))
     if name == hit.op:
-        return index_offer(hit.op, f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,))
+        return index_offer(
+            hit.op, f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,)
+        )
     return index_offer(name, tool_purpose(catalogue, hit.tool), "", (row.app.name,))
 
 

@@ -62,7 +62,10 @@ _PARTICULARS: Final = tuple(
         (rf"\bask (?!me\b)(?:\w+ ){{1,3}}((?:if|whether|when|where|what|how)\b.+?){_END}", ""),
         (rf"\b(?:tell|text|e-?mail|message|imessage) (?!me\b)(?:my )?\w+,? ({_HE} .+?){_END}", ""),
         (rf"(\bbecause\b.+?){_END}", ""),
-        (r"\A(?:please |can you |could you )*say (?!wh|how|if|aloud|out|the\b|it\b|this)(.+)", "text aloud"),
+        (
+            r"\A(?:please |can you |could you )*say (?!wh|how|if|aloud|out|the\b|it\b|this)(.+)",
+            "text aloud",
+        ),
         # What is to be done later: remind me to water the plants.
         (
             r"\b(?:remind(?:er)?|forget|remember)(?: (?:me|us|him|her|them))?\b[^.!?;]*?"
@@ -76,7 +79,10 @@ _PARTICULARS: Final = tuple(
             rf"((?:about|regarding|concerning)\b.+?){_NEXT}",
             "",
         ),
-        (rf"\b(?:make|create|write|start|new)\b[^.!?;]*? (?:note|list)\b (with {_OF_APP}.+?){_END}", ""),
+        (
+            rf"\b(?:make|create|write|start|new)\b[^.!?;]*? (?:note|list)\b (with {_OF_APP}.+?){_END}",
+            "",
+        ),
         # What goes on a list or into the calendar.
         *(
             (
@@ -89,6 +95,7 @@ _PARTICULARS: Final = tuple(
                 ("(?:calendar|cal|agenda|diary)", "event"),
             )
         ),
+        (r"reminder( (?:on|to|off|from) (?:my|the|our) lists?\b)", ""),
         (rf"(\b(?:move|push|shift|bring|put)\b)(?=.+? (?:to|until) {_TIME}\b)", "reschedule"),
     )
 )

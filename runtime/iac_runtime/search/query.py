@@ -179,9 +179,9 @@ def read_request(
     whole_text = cut_particulars(_to_english(told.replace("’", "'")).casefold())
     intent, english = read_intent(whole_text), split_refused(whole_text)[0]
     said = split_words(english)
-    first = next((word for word in said if word not in load_lexicon().polite), "")
-    if implied := load_lexicon().implied.get(first):
-        english = english.replace(first, implied, 1)
+    verb = next((word for word in said if word not in load_lexicon().polite), "")
+    if implied := load_lexicon().implied.get(verb):
+        english = english.replace(verb, implied, 1)
     outside = split_words(_replace_phrases(english))
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
@@ -222,6 +222,7 @@ def read_request(
                 found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, TIME))
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
+    first = next((word for word in words if word not in lists.polite), "")
     # What somebody or something is called says nothing of what is wanted.
     plain = [
         one
@@ -232,7 +233,17 @@ def read_request(
         one if is_known_word(one) else next(iter(near(one)), "") for one in plain
     )
     terms = tuple(found.values())
-    return SearchRequest(words, terms, operations, action, names, stem_word(first), capitals, whole, intent)
+    return SearchRequest(
+        words,
+        terms,
+        operations,
+        action,
+        names,
+        stem_word(verb if implied else first),
+        capitals,
+        whole,
+        intent,
+    )
 
 
 def _capitalized_words(text: str) -> frozenset[str]:
