@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from iac_applescript.patterns import related_stems
 from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.intent import RequestIntent, read_intent, same_way_stems
-from iac_runtime.search.lexicon import known_words, load_lexicon
+from iac_runtime.search.lexicon import ELSEWHERE, known_words, load_lexicon
 from iac_runtime.search.page import tool_purpose
 from iac_runtime.search.query import SearchRequest, read_request
 from iac_runtime.search.ranking import area_scores, is_served
@@ -46,21 +46,12 @@ _NUMBERS: Final = frozenset(
     map(stem_word, "one two three four five six seven eight nine ten single several".split())
 )
 
-_TIMES: Final = frozenset(
-    map(
-        stem_word,
-        (
-            "today tonight tomorrow mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday day week month"
-            " oclock hour minute noon midnight morning afternoon evening half past next desktop downloads"
-        ).split(),
-    )
-)
-"""Words that say when; what serves a wish need not know them."""
-
 _CALLED: Final = 0.4
 """What of that a word weighs that is a name, a number or a time."""
 
-_PERSON: Final = dict.fromkeys(map(stem_word, ("person", "somebody", "recipient")), _GROUP)
+_PERSON: Final = dict.fromkeys(
+    map(stem_word, ("person", "somebody", "recipient", "sender")), _GROUP
+)
 _TIME: Final = dict.fromkeys(map(stem_word, ("time", "date")), _GROUP)
 """What an offer calls a name, and a time."""
 
@@ -80,6 +71,9 @@ _EXCEPT: Final = re.compile(r"\b(?:except|besides|apart from)\b")
 
 _BESIDE: Final = 0.95
 """What a word is worth that stands beside the purpose."""
+
+_EXTRA: Final = 0.7
+"""What a word counts in the whole that need not be found: who has it gains."""
 
 _NAME: Final = 0.02
 """What it adds that all words of the name are asked for."""
@@ -145,7 +139,7 @@ class Wish(NamedTuple):
                 (options[w] * (1 if w in offer.purpose else _BESIDE) for w in shared), default=0.0
             )
             score += found * weight
-            whole += weight if needed else weight * found
+            whole += weight * (1 if needed else min(found, _EXTRA))
             asked |= shared
         whole = whole or 1.0
         unsaid = sum(self.worth.get(word, 1) for word in offer.purpose - asked)
@@ -173,9 +167,17 @@ def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wis
     request = read_request(
         text, lambda word: word in worth or word in known_words(), _no_near_words
     )
-    share = 1.0 if is_served(request, ()) else _ELSEWHERE
     terms = tuple(_weigh_terms(request, worth))
     named = frozenset(_named_apps(text, apps))
+    verbs, elsewhere = load_lexicon().verbs, load_lexicon().areas[ELSEWHERE].worth
+    things = (
+        term.stem
+        for term, (*_, needed) in zip(request.terms, terms, strict=True)
+        if needed and term.stem != request.first and term.stem not in verbs
+    )
+    # What is done to a thing of no app, no app does.
+    served = is_served(request, ()) and (named or next(things, "") not in elsewhere)
+    share = 1.0 if served else _ELSEWHERE
     return Wish(request, terms, worth, _likely_apps(request), named, share)
 
 
@@ -209,12 +211,13 @@ def _weigh_terms(
 ) -> Iterator[tuple[Mapping[str, float], float, bool]]:
     """Yield each word of a request: what may stand for it, what it weighs, whether it is needed."""
     unheard = max(worth.values(), default=1.0) * _UNHEARD
-    timed = len(_TIMES.intersection(term.stem for term in request.terms)) > 1
+    times = load_lexicon().time_stems
+    timed = len(times.intersection(term.stem for term in request.terms)) > 1
     for term in request.terms:
         related = related_stems(term.stem) | same_way_stems(term.stem)
         options = dict.fromkeys(related, _GROUP) | dict(term.options)
         known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        when = term.stem in _TIMES and (term.stem != "next" or timed)
+        when = term.stem in times and (term.stem != "next" or timed)
         called = term.stem in request.names and not when
         counted = term.stem in _NUMBERS or any(map(str.isdigit, term.stem))
         options = (_PERSON if called else {}) | (_TIME if when else {}) | options

@@ -2,7 +2,7 @@
 
 The same is read of what a tool or a script is for. Of two that share the words of a request, the
 one that does the opposite is never meant: to turn it down is not to turn it up. `ways.toml` has the
-ways that exclude each other.
+ways that exclude each other. `particulars.toml` has what of a request is somebody's own.
 """
 
 import re
@@ -29,77 +29,6 @@ _REFUSED: Final = re.compile(
 
 _ANY: Final = "any"
 """The way that is never asked for: who says all, means also what is for all others."""
-
-_END: Final = r"(?=[.!?;](?: |$)|,? (?:but|without|and (?:do not|don't|then|leave|open))\b|$)"
-"""Where what somebody says ends, and what is wanted goes on."""
-
-_NEXT: Final = r"(?=,| (?:in|into|on|onto|to|from|for|at|under|with|and|as|of)\b|[.!?;]|$)"
-_SAYS: Final = (
-    r"\b(?:tell|text|e-?mail|mail|message|imessage|write|note|jot|scribble|inform|notify|warn|let"
-    r"|reply|answer|respond|send|drop|ask|announce|add|put|make|down)(?! me\b)\b"
-)
-_HE: Final = r"(?:i|we|you|he|she|it|they|there)(?:'\w+)?"
-_OF_APP: Final = r"(?!(?:an?|the|this|that|these|my|all|every|each|it|new|another|\w+ing)\b)"
-"""What follows is a thing of an app, not somebody's own word for something."""
-
-_HOUR: Final = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_TIME: Final = (
-    r"(?:(?:to)?day|tonight|tomorrow|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    rf"|next (?:week|month)|half past|quarter|noon|midnight|\d{{1,2}}(?::\d\d)?(?: ?[ap]m)?|{_HOUR})"
-    r"(?! (?:documents?|folders?|lists?|files?))"
-)
-
-_PARTICULARS: Final = tuple(
-    (re.compile(pattern), instead)
-    for pattern, instead in (
-        # What is to be said: email Bob that I am late.
-        (
-            rf"{_SAYS}[^.!?;]*?[ ,](?:that(?! (?:is|are|was|were|came|has|have)\b)|says|saying"
-            r"|telling|asking|thanking|(?:to|and) (?:say|ask|tell|let|thank)|about (?:how|why))\b"
-            rf"(.+?){_END}",
-            "",
-        ),
-        (rf"\bask (?!me\b)(?:\w+ ){{1,3}}((?:if|whether|when|where|what|how)\b.+?){_END}", ""),
-        (rf"\b(?:tell|text|e-?mail|message|imessage) (?!me\b)(?:my )?\w+,? ({_HE} .+?){_END}", ""),
-        (rf"(\bbecause\b.+?){_END}", ""),
-        (
-            r"\A(?:please |can you |could you )*say (?!wh|how|if|aloud|out|the\b|it\b|this)(.+)",
-            "text aloud",
-        ),
-        # What is to be done later: remind me to water the plants.
-        (
-            r"\b(?:remind(?:er)?|forget|remember)(?: (?:me|us|him|her|them))?\b[^.!?;]*?"
-            rf" ((?:to|that|of)\b(?! {_TIME}\b).+?)(?=(?: (?:on|at|by|in|for|this))* {_TIME}\b| in \d+|{_END})",
-            "",
-        ),
-        # What it is called, or about, and what it is to hold.
-        (rf"(\b(?:called|named|titled|entitled)\b(?! {_HE}\b).+?){_NEXT}", ""),
-        (
-            r"(?<!\bme)(?<!how)(?<!info)(?<!tion)(?<!facts)(?<!more)(?<!thing)(?<!hat) "
-            rf"((?:about|regarding|concerning)\b.+?){_NEXT}",
-            "",
-        ),
-        (
-            rf"\b(?:make|create|write|start|new)\b[^.!?;]*? (?:note|list)\b (with {_OF_APP}.+?){_END}",
-            "",
-        ),
-        # What goes on a list or into the calendar.
-        *(
-            (
-                r"\b(?:put|add|tick off|check off|cross off|tick|cross|stick|pencil in|pencil)"
-                rf" ({_OF_APP}\S.*?)(?= (?:on|to|onto|in|into|off|from) (?:(?!reading)[\w-]+ ){{0,3}}?{holder}\b(?! notes?\b))",
-                thing,
-            )
-            for holder, thing in (
-                ("(?:lists?|reminders|to-?dos?|tasks)", "reminder"),
-                ("(?:calendar|cal|agenda|diary)", "event"),
-            )
-        ),
-        (r"reminder( (?:on|to|off|from) (?:my|the|our) lists?\b)", ""),
-        (rf"(\b(?:move|push|shift|bring|put)\b)(?=.+? (?:to|until) {_TIME}\b)", "reschedule"),
-    )
-)
-"""What in a request is somebody's own, the group, and what of an app stands for it."""
 
 _MEANS: Final = {"un": "send", "draft": "send"}
 
@@ -174,12 +103,25 @@ def split_refused(text: str) -> tuple[str, frozenset[str]]:
 
 
 def cut_particulars(text: str) -> str:
-    """Return a request without what somebody wants to say, to be reminded of, or has named."""
-    for pattern, instead in _PARTICULARS:
+    """Return a request, in lower case, without what is to be said, done later, or is a name."""
+    for pattern, instead in _particular_patterns():
         if found := pattern.search(text):
             left = f"{text[: found.start(1)]} {instead} {text[found.end(1) :]}"
             text = " ".join(left.split()) or text
     return text
+
+
+@lru_cache(maxsize=1)
+def _particular_patterns() -> list[tuple[re.Pattern[str], str]]:
+    table = read_words("particulars.toml")
+    names = (app.casefold() for area in load_lexicon().areas.values() for app in area.apps)
+    parts = {**table["parts"], "APPS": "|".join(map(re.escape, names))}
+    found = []
+    for told, instead in table["rows"]:
+        for name, part in parts.items():
+            told = told.replace(name, part)
+        found.append((re.compile(told), instead))
+    return found
 
 
 @lru_cache(maxsize=4096)

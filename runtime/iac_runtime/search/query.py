@@ -83,7 +83,10 @@ _WRITTEN: Final = (
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
     (re.compile(r"\S+@\S+\.\w+"), "email recipient"),
-    (re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)\b"), "running process app"),
+    (
+        re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)(?=\W*(?:now)?\W*$)"),
+        "running process app",
+    ),
     (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
     (re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\bat \d{1,2}\b"), "oclock"),
 )

@@ -507,9 +507,12 @@ def named_missing_app(request: SearchRequest, find: Callable[[str], Iterable[obj
     What is of the Mac may be done to any app: it is put to the front, it starts at login.
     """
     worth = area_scores(request)
-    if max(worth, key=lambda area: worth[area], default="") in _OF_ANY_APP:
+    likely = max(worth, key=lambda area: worth[area], default="")
+    if likely in _OF_ANY_APP:
         return ""
     said = _names_in(request)
+    if likely == "browser":
+        said -= set(map(fold_name, load_lexicon().areas["platforms"].apps))
     known = (app for app in _known_apps() if fold_name(app) in said)
     return next((app for app in known if not any(True for _ in find(f"={fold_name(app)}"))), "")
 
