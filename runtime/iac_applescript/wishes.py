@@ -49,9 +49,7 @@ _NUMBERS: Final = frozenset(
 _CALLED: Final = 0.4
 """What of that a word weighs that is a name, a number or a time."""
 
-_PERSON: Final = dict.fromkeys(
-    map(stem_word, ("person", "somebody", "recipient", "sender")), _GROUP
-)
+_PERSON: Final = dict.fromkeys(map(stem_word, "person recipient sender".split()), _GROUP)
 _TIME: Final = dict.fromkeys(map(stem_word, ("time", "date")), _GROUP)
 """What an offer calls a name, and a time."""
 
@@ -135,9 +133,9 @@ class Wish(NamedTuple):
         score, whole, asked = 0.0, 0.0, set[str]()
         for options, weight, needed in self.terms:
             shared = options.keys() & offer.stems
-            found = max(
-                (options[w] * (1 if w in offer.purpose else _BESIDE) for w in shared), default=0.0
-            )
+            best = max(map(options.__getitem__, shared & offer.purpose), default=0.0)
+            rest = max(map(options.__getitem__, shared), default=0.0)
+            found = max(best, _BESIDE * rest)
             score += found * weight
             whole += weight * (1 if needed else min(found, _EXTRA))
             asked |= shared
@@ -168,15 +166,12 @@ def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wis
         text, lambda word: word in worth or word in known_words(), _no_near_words
     )
     terms = tuple(_weigh_terms(request, worth))
-    named = frozenset(_named_apps(text, apps))
+    named = frozenset(_named_apps(text, request, apps))
     verbs, elsewhere = load_lexicon().verbs, load_lexicon().areas[ELSEWHERE].worth
-    things = (
-        term.stem
-        for term, (*_, needed) in zip(request.terms, terms, strict=True)
-        if needed and term.stem != request.first and term.stem not in verbs
-    )
+    told = [one.stem for one, row in zip(request.terms, terms, strict=True) if row[2]]
+    thing = next((one for one in told if one not in (request.first, *verbs)), "")
     # What is done to a thing of no app, no app does.
-    served = is_served(request, ()) and (named or next(things, "") not in elsewhere)
+    served = is_served(request, ()) and (named or thing not in elsewhere)
     share = 1.0 if served else _ELSEWHERE
     return Wish(request, terms, worth, _likely_apps(request), named, share)
 
@@ -188,9 +183,8 @@ def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
         return index_offer(hit.tool, hit.tool.replace("_", " "), "", ())
     name = hit.tool.removeprefix(tool_prefix(row.app.key))
     if name == hit.op:
-        return index_offer(
-            hit.op, f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,)
-        )
+        told = f"{hit.op} {hit.element}"
+        return index_offer(hit.op, told, " ".join(hit.properties), (row.app.name,))
     return index_offer(name, tool_purpose(catalogue, hit.tool), "", (row.app.name,))
 
 
@@ -237,7 +231,7 @@ def _likely_apps(request: SearchRequest) -> dict[str, float]:
     return shares
 
 
-def _named_apps(text: str, apps: Iterable[str]) -> Iterator[str]:
+def _named_apps(text: str, request: SearchRequest, apps: Iterable[str]) -> Iterator[str]:
     """Yield the apps that are named: by no everyday word, or by one with a capital."""
     # What is left out of something is not what it is done to.
     words = [word.strip(".,:;?!()'\"") for word in _EXCEPT.split(text)[0].split()]
@@ -245,7 +239,8 @@ def _named_apps(text: str, apps: Iterable[str]) -> Iterator[str]:
     for app in apps:
         name = app.removeprefix("Google ").split()[0]
         plain = stem_word(name.casefold()) in _everyday_words()
-        if name in words[1:] if plain else name.casefold() in folded:
+        told = name in words[1:] if plain else name.casefold() in folded
+        if told and name.casefold() in request.words:
             yield app
 
 

@@ -84,7 +84,7 @@ _WRITTEN: Final = (
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
     (re.compile(r"\S+@\S+\.\w+"), "email recipient"),
     (
-        re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)(?=\W*(?:now)?\W*$)"),
+        re.compile(r"^is [\w ]{2,20} (?:on|up|running|open)(?=\W*(?:now)?\W*$)"),
         "running process app",
     ),
     (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
@@ -223,9 +223,9 @@ def read_request(
             # What is asked of a day or a span of time has tools of its own.
             for stem in stems.split():
                 found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, TIME))
-    asks = next((word for word in words if word not in lists.polite), "") in lists.questions
-    action = None if asks or not found else 0
     first = next((word for word in words if word not in lists.polite), "")
+    action = None if first in lists.questions or not found else 0
+    first = stem_word(verb if implied else first)
     # What somebody or something is called says nothing of what is wanted.
     plain = [
         one
@@ -236,17 +236,7 @@ def read_request(
         one if is_known_word(one) else next(iter(near(one)), "") for one in plain
     )
     terms = tuple(found.values())
-    return SearchRequest(
-        words,
-        terms,
-        operations,
-        action,
-        names,
-        stem_word(verb if implied else first),
-        capitals,
-        whole,
-        intent,
-    )
+    return SearchRequest(words, terms, operations, action, names, first, capitals, whole, intent)
 
 
 def _capitalized_words(text: str) -> frozenset[str]:
@@ -287,18 +277,14 @@ def _to_english(text: str) -> str:
     if not code:
         return text
     language = load_lexicon().languages[code]
-    said = [
-        _translate_word(bare, language) or (word if _is_kept(word, bare) else "")
-        for word, bare in words
-        if bare not in language.plain
-    ]
+    said: list[str] = []
+    for word, bare in words:
+        # Another word of theirs is a name, or it is English too.
+        kept = not word.islower() or is_known_word(bare) or _is_english(bare)
+        told = _translate_word(bare, language) or (word if kept else "")
+        said += [told] if told and bare not in language.plain else []
     # What somebody is to be reminded of is theirs, whatever stands before it.
-    return "remind" if said[:1] == ["remind"] else " ".join(filter(None, said))
-
-
-def _is_kept(word: str, bare: str) -> bool:
-    """Say whether a word that is not translated may be a name, or English."""
-    return not word.islower() or is_known_word(bare) or _is_english(bare)
+    return "remind" if said[:1] == ["remind"] else " ".join(said)
 
 
 _JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
