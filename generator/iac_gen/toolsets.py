@@ -64,13 +64,15 @@ def _arguments_schema(function: Callable[..., Any], described: Mapping[str, str]
         raise TypeError(f"{function.__name__} has no parameter {', '.join(wrong)}")
     properties, required = {}, []
     for name, parameter in inspect.signature(function).parameters.items():
-        needed = parameter.default is parameter.empty
+        needed, default = parameter.default is parameter.empty, parameter.default
         # What is left out is None to Python; nobody writes null.
         properties[name] = type_schema(hints[name], null=needed)
         if name in described:
             properties[name]["description"] = described[name]
         if needed:
             required.append(name)
+        elif default is not None:
+            properties[name]["default"] = default
     return object_schema(properties, required)
 
 

@@ -65,11 +65,7 @@ _TRUTH: Final = {
     example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
 )
 def perform_action(call: UiCall, element: ElementName, action: str) -> ElementChange:
-    """Perform one of an element's own actions, such as press, and return the element's state.
-
-    Args:
-        action: One of the element's own actions, such as press or show_menu.
-    """
+    """Perform one of an element's own actions, such as press or show_menu, and return its state."""
     target, name = find_target(call, element), action_name(action)
     check_action(target.node, name, action)
     line, more = f"{name} {target.name}", {"action": name}
@@ -95,9 +91,8 @@ class ValueDone(ChangeDone):
     },
 )
 def set_value(call: UiCall, element: ElementName, value: ElementValue) -> ElementChange:
-    """Set the value of a text field, slider or check box, and read it back. If it cannot be
-    set directly, IAC pastes or types it, and the result says so.
-    """
+    """Set the value of a text field, slider or check box, and read it back. What cannot be set
+    directly is pasted or typed."""
     return _value_change(find_target(call, element), value)
 
 
@@ -192,10 +187,10 @@ _GAP: Final = re.compile(r"\t| {3,}")
     named=True,
 )
 def click_menu(call: UiCall, menu_path: str) -> ElementChange:
-    """Choose an item in an app's menu bar by the titles: File > Save As…
+    """Choose an item in an app's menu bar.
 
     Args:
-        menu_path: Menu and item: File > Save As…
+        menu_path: Titles, such as File > Save As…
     """
     app, session = call.app, call.session
     # It is looked for, no menu is opened.
@@ -326,12 +321,7 @@ _CHOSEN: Final = 0.5
     example={"element": "e12", "option": "Green"},
 )
 def select_option(call: UiCall, element: ElementName, option: str) -> ElementChange:
-    """Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's
-    title.
-
-    Args:
-        option: Title of the option.
-    """
+    """Choose an option of a pop-up, combo box, list, tab bar or menu by the option's title."""
     return _option_change(find_target(call, element), option)
 
 
@@ -478,12 +468,8 @@ class FormDone(TypedDict):
 def fill_form(
     call: UiCall, fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)]
 ) -> list[ElementChange]:
-    """Set the values of many elements of one app with one approval. Stops at the first element
-    that does not take its value.
-
-    Args:
-        fields: Elements and their values, in order.
-    """
+    """Set the values of many elements of one app in order, with one approval. Stops at the first
+    element that does not take its value."""
     changes: list[ElementChange] = []
     for at, row in enumerate(fields):
         target, value = find_target(call, row["element"], at), row["value"]

@@ -17,18 +17,16 @@ from iac_base.errors import Cancellation, quote_text
 from iac_runtime.tool import limits
 from iac_runtime.toolkit import Call, Tool
 
-AppName = Annotated[str | int, "Name, bundle id or process id."]
-ElementName = Annotated[str, "Its id from a result, such as e12, or its path."]
-Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "In seconds."]
+AppName = Annotated[str | int, "Name, bundle id or pid."]
+ElementName = Annotated[str, "Id (e12) or path."]
+Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "Seconds."]
 FewItems = Annotated[int, limits(minimum=1, maximum=200)]
 TokenLimit = Annotated[int, limits(minimum=200, maximum=25_000)]
-ElementValue = Annotated[
-    str | bool | float, "Text, true or false, or a number, whichever the element accepts."
-]
-RoleName = Annotated[str, "Role, such as button or text_field."]
-TitlePart = Annotated[str, "Part of the title; case does not matter."]
-ValuePart = Annotated[str, "Part of the value; case does not matter."]
-WholeIdentifier = Annotated[str, "The whole identifier."]
+ElementValue = str | bool | float
+RoleName = Annotated[str, "Such as button or text_field."]
+TitlePart = Annotated[str, "Part of it; ignores case."]
+ValuePart = Annotated[str, "Part of it; ignores case."]
+WholeIdentifier = Annotated[str, "All of it."]
 ChangedLines = Annotated[
     list[str], "Since the last get_ui_tree: + is new, ~ has changed, - is gone."
 ]
@@ -120,7 +118,7 @@ class UiCall:
 
     Attributes:
         session: The bridge, and what is remembered between calls.
-        arguments: They fit the tool's schema.
+        arguments: They fit the tool's schema; what it has a default for is there.
         seconds: The time that it may take.
         named: The app; None where none was named.
         path: The element's path in canonical spelling; empty where none was given.
@@ -199,7 +197,9 @@ def prepare_call(
     agreed: tuple[UiApp, tuple[ElementFound, ...]] | None = None,
 ) -> UiCall:
     """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
-    arguments = call.arguments
+    rows = tool.input["properties"].items()
+    defaults = {name: row["default"] for name, row in rows if "default" in row}
+    arguments = {**defaults, **call.arguments}
     seconds = float(arguments.get("timeout") or tool.timeout or 0)
     fields = arguments.get("fields") or [{}]
     text = str(arguments.get("element") or fields[0].get("element", ""))

@@ -27,6 +27,7 @@ _ID: Final = re.compile(r"e[0-9]{1,9}\Z")
 
 _ROW_ROLES: Final = frozenset(("row", "list_item", "tree_item", "article", "comment"))
 _PLAIN_ROLES: Final = frozenset(("group", "grouping"))
+_TEXT_DETAIL: Final = Detail.CHILDREN | Detail.VALUE
 _TEXTS: Final = frozenset(("static_text", "heading", "paragraph", "link", "cell"))
 _FEW: Final = 12
 """Most children of a plain group that is taken for a row."""
@@ -149,7 +150,8 @@ def read_row(way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[
         for node in read([*level]):
             owner = level[node.handle]
             if node.is_visible and (node.handle == owner or node.role in _TEXTS):
-                texts[owner].append(node.title or str(node.value or ""))
+                said = node.value if node.role in _TEXTS else None
+                texts[owner].append(node.title or str(said or ""))
             if node.is_visible:
                 below |= dict.fromkeys(node.children[:_ROW_PARTS], owner)
         level = below
@@ -260,9 +262,9 @@ class RowReader:
         new = [handle for handle in dict.fromkeys(handles) if handle not in self._held]
         if new:
             new += [one for one in self._before if one not in self._held and one not in handles]
-            left = max(self._end - time.monotonic(), 0.0)
-            got = self._reader.read(new, Detail.CHILDREN | Detail.VALUE, left)
-            self._held.update(zip(new, got, strict=True))
+            self._read(new, Detail.CHILDREN)
+            # What a field holds is not asked: it says nothing of a row, and may be a secret.
+            self._read([one for one in new if self._is_unnamed_text(one)], _TEXT_DETAIL)
         nodes: list[UiNode] = []
         for handle in handles:
             answer = self._held[handle]
@@ -271,6 +273,16 @@ class RowReader:
             if isinstance(answer, UiNode):
                 nodes.append(answer)
         return nodes
+
+    def _read(self, handles: Sequence[Handle], want: Detail) -> None:
+        if handles:
+            left = max(self._end - time.monotonic(), 0.0)
+            got = self._reader.read(handles, want, left)
+            self._held.update(zip(handles, got, strict=True))
+
+    def _is_unnamed_text(self, handle: Handle) -> bool:
+        node = self._held[handle]
+        return isinstance(node, UiNode) and node.role in _TEXTS and not node.title
 
 
 def with_row(bridge: Bridge, app: UiApp, element: ElementFound, *, seconds: float) -> ElementFound:

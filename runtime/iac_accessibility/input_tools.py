@@ -59,11 +59,11 @@ def press_keys(
     keys: Annotated[list[str], limits(minItems=1, maxItems=50)],
     element: ElementName | None = None,
 ) -> ElementChange:
-    """Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or
-    where the app has the keyboard focus. Works even while a dialog blocks the app.
+    """Press keys or combinations in order, in an element or where the app has the keyboard focus.
+    Works even while a dialog blocks the app.
 
     Args:
-        keys: Combinations in order, such as ctrl+shift+s, Return, Down, F5, a.
+        keys: Such as ctrl+shift+s, Escape, Return, Down, F5, a.
     """
     strokes = [*map(parse_stroke, keys)]
     open_devices(call.session)
@@ -117,12 +117,8 @@ def _keyboard_target(call: UiCall) -> Target:
     timeout=10.0,
 )
 def type_text(call: UiCall, element: ElementName, text: str) -> ElementChange:
-    """Add text at the end of an element, all of it or nothing. IAC sets it directly, pastes it
-    and restores the clipboard, or types it.
-
-    Args:
-        text: The text, in any language, with line breaks.
-    """
+    """Add text in any language at the end of an element, all of it or nothing. It is set directly,
+    pasted (the clipboard is restored) or typed."""
     target = find_target(call, element)
     node = target.node
     check_enabled(node)
@@ -148,12 +144,11 @@ def click(
     point: ScreenPoint | None = None,
 ) -> ElementChange:
     """Click an element, or open its context menu with the right button. A single click uses the
-    element's own action; other clicks move the pointer to its middle, or to a point in it.
+    element's own action; others move the pointer to its middle, or to a point.
 
     Args:
-        button: Default: left.
-        count: How many clicks: 2 for a double click. Default: 1.
-        point: The point in the element, from its top left corner.
+        count: 2 for a double click.
+        point: From the element's top left corner.
     """
     target = find_target(call, element)
     single = count == 1 and point is None
@@ -204,8 +199,7 @@ def scroll(
     """Scroll an element into view, or scroll its contents by pages.
 
     Args:
-        pages: Pages down or right; negative for up or left. Default: 0.
-        direction: Default: vertical.
+        pages: Down or right; negative for up or left.
     """
     target, across = find_target(call, element), direction == "horizontal"
 
@@ -234,10 +228,10 @@ def scroll(
     timeout=10.0,
 )
 def drag(call: UiCall, element: ElementName, to: str) -> list[ElementChange]:
-    """Drag an element onto another element with the pointer.
+    """Drag an element onto another visible element with the pointer.
 
     Args:
-        to: The target: id or path of a visible element.
+        to: Id or path of the other.
     """
     target, onto = find_target(call, element), find_target(call, to, 1)
     found: list[Target] = []
@@ -278,18 +272,15 @@ def drag(call: UiCall, element: ElementName, to: str) -> list[ElementChange]:
 )
 def place_window(
     call: UiCall,
-    element: str,
+    element: ElementName,
     show: Literal["raise", "minimize"] | None = None,
     position: ScreenPoint | None = None,
     size: ScreenSize | None = None,
 ) -> ElementChange:
-    """Raise, minimize, move or resize a window.
+    """Raise, minimize, move or resize a window. Ids and positions are as in list_windows.
 
     Args:
-        element: The window: its id from list_windows, or its path.
-        show: Bring it to the front, or minimize it.
-        position: Top left corner, as in list_windows.
-        size: Width and height, as in list_windows.
+        position: Top left corner.
     """
     target = find_target(call, element)
     number = target.screen_window().number

@@ -75,7 +75,7 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, elements, result_count, has_more_results, incomplete, cuts, notes}`."""
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
-    most: int = arguments.get("max_results", 20)
+    most: int = arguments["max_results"]
     want = session.bridge.free
     if "value" in arguments:
         want |= Detail.VALUE
@@ -121,7 +121,7 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
             found["row"] = row
         if branch.depth > 1:
             found["window"] = branch.window.title
-    kept = count_fitting(map(as_json, rows), byte_budget(arguments.get("max_tokens", _TOKENS)))
+    kept = count_fitting(map(as_json, rows), byte_budget(arguments["max_tokens"]))
     return {
         "elements": rows[:kept],
         "has_more_results": len(matches) > kept,
@@ -156,17 +156,12 @@ def find_element(
     title: TitlePart | None = None,
     value: ValuePart | None = None,
     identifier: WholeIdentifier | None = None,
-    max_results: FewItems | None = None,
-    max_tokens: TokenLimit | None = None,
+    max_results: FewItems = 20,
+    max_tokens: TokenLimit = _TOKENS,
     timeout: Seconds | None = None,
 ) -> None:
     """Find elements of an app's interface by role, title, value or identifier. Use the ids in
-    the result with other tools.
-
-    Args:
-        max_results: Default 20.
-        max_tokens: Most tokens (four bytes) of the answer. Default 4000.
-    """
+    the result with other tools."""
 
 
 def _find_by_label(
@@ -283,7 +278,7 @@ def plan_list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{windows, result_count, incomplete, notes}`; positions from the top left corner."""
     app = call.named
     end = time.monotonic() + call.seconds
-    minimized: bool = call.arguments.get("include_minimized", False)
+    minimized: bool = call.arguments["include_minimized"]
     windows: list[dict[str, Any]] = []
     notes = [DATA_NOTE]
     complete = True
@@ -361,14 +356,10 @@ class WindowsAnswer(TypedDict):
 def list_windows(
     *,
     app: AppName | None = None,
-    include_minimized: bool | None = None,
+    include_minimized: bool = False,
     timeout: Seconds | None = None,
 ) -> None:
-    """List the windows of one app or of all: title, position, size, path.
-
-    Args:
-        include_minimized: Also windows that are minimized. Default false.
-    """
+    """List the windows of one app or of all: title, position, size, path."""
 
 
 def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
@@ -424,16 +415,15 @@ def observe_changes(
     *,
     app: AppName,
     events: list[ChangeKind] | None = None,
-    duration: Annotated[float, limits(exclusiveMinimum=0, maximum=50)] | None = None,
+    duration: Annotated[float, limits(exclusiveMinimum=0, maximum=50)] = 5.0,
     cursor: str | None = None,
 ) -> None:
-    """Watch an app for some seconds and list what changed, in order. To continue from there,
+    """Watch an app for some seconds and list what changed, in order. To continue without a gap,
     give the cursor of the result.
 
     Args:
-        events: What to watch for. Default: values, titles, focus and windows.
-        duration: Seconds to watch. Default 5.
-        cursor: The cursor of the last result, to continue without a gap.
+        events: Default: values, titles, focus and windows.
+        duration: Seconds.
     """
 
 
@@ -459,7 +449,7 @@ def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
         UiError: Nothing says which element.
     """
     app, arguments = call.app, call.arguments
-    until: str = arguments.get("until", "appears")
+    until: str = arguments["until"]
     began = time.monotonic()
     end = began + call.seconds
     look = _element_lookup(session, call) if call.path else _search_lookup(session, call)
@@ -506,14 +496,10 @@ def wait_for(
     title: TitlePart | None = None,
     value: ValuePart | None = None,
     identifier: WholeIdentifier | None = None,
-    until: Literal["appears", "goes", "changes"] | None = None,
+    until: Literal["appears", "goes", "changes"] = "appears",
     timeout: Seconds | None = None,
 ) -> None:
-    """Wait until an element appears, disappears or changes, instead of reading it repeatedly.
-
-    Args:
-        until: Default: appears.
-    """
+    """Wait until an element appears, disappears or changes, instead of reading it repeatedly."""
 
 
 _LOOK: Final = 0.1

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-_TOKENS: Final = 2_000
 _PIXELS: Final = 750
 """Pixels of a token, as vendors count them (docs.anthropic.com, "Vision")."""
 
@@ -75,7 +74,7 @@ def plan_see(session: UiSession, call: UiCall) -> ToolResult:
     end = time.monotonic() + call.seconds
     seen, top = _read_window(session, call)
     frame = _visible_frame(session, app, top, max(end - time.monotonic(), 0.3))
-    tokens: int = arguments.get("max_tokens", _TOKENS)
+    tokens: int = arguments["max_tokens"]
     before = _secret_frames(session, app, seen, max(end - time.monotonic(), 0.3))
     try:
         picture = session.bridge.take_picture(app, frame, max(end - time.monotonic(), 1.0))
@@ -93,9 +92,9 @@ def plan_see(session: UiSession, call: UiCall) -> ToolResult:
         if shape.node.frame is not None and shape.node.role in _MARKED
     ]
     image, scale = _draw_marks(
-        picture, [*before, *after], marks if arguments.get("marks", True) else [], tokens
+        picture, [*before, *after], marks if arguments["marks"] else [], tokens
     )
-    text = _recognize_text(image, len(shown)) if arguments.get("recognise_text", True) else None
+    text = _recognize_text(image, len(shown)) if arguments["recognise_text"] else None
     data = io.BytesIO()
     image.save(data, "PNG", optimize=True)
     value = {
@@ -136,20 +135,19 @@ def see(
     *,
     app: AppName | None = None,
     element: str | None = None,
-    marks: bool | None = None,
-    recognise_text: bool | None = None,
-    max_tokens: TokenLimit | None = None,
+    marks: bool = True,
+    recognise_text: bool = True,
+    max_tokens: TokenLimit = 2_000,
     timeout: Seconds | None = None,
 ) -> None:
     """Take a picture of an app's window or of an element, with the ids of its controls drawn in.
-    Secrets and other programs' windows are blacked out. The first picture of an app
-    requires approval.
+    Secrets and other programs' windows are blacked out. The first picture of an app requires
+    approval.
 
     Args:
-        element: The id of the element. Default: the active window.
-        marks: Draw the ids into the picture. Default true.
-        recognise_text: Read text in a picture without elements. Default true.
-        max_tokens: Most tokens (four bytes) of the answer. Default 2000.
+        element: Id or path. Default: the active window.
+        marks: Draw the ids.
+        recognise_text: Where there are no elements.
     """
 
 

@@ -96,7 +96,7 @@ class Watches:
             UiFault: The app cannot be watched.
         """
         kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
-        seconds = float(arguments.get("duration", 5))
+        seconds = float(arguments["duration"])
         cursor: str = arguments.get("cursor", "")
         key, opened = self._open_watch(bridge, app, kinds, cursor)
         with opened.lock:

@@ -136,8 +136,9 @@ def acting_tool(
                 tool, call, find, [one.name for one in own], context.permissions
             )
 
-        app = {} if named else {"default": None}
-        more = {"app": Parameter("app", Parameter.KEYWORD_ONLY, annotation=AppName, **app)}
+        # An id says its app: fewer words in a list of many tools.
+        app = {"annotation": AppName} if named else {"annotation": str | int, "default": None}
+        more = {"app": Parameter("app", Parameter.KEYWORD_ONLY, **app)}
         more |= {one.name: one.replace(kind=Parameter.KEYWORD_ONLY) for one in own}
         limit = Parameter("timeout", Parameter.KEYWORD_ONLY, default=None, annotation=Seconds)
         shown = [*more.values(), limit]

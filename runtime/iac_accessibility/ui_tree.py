@@ -156,14 +156,14 @@ def get_ui_tree(
     data.
 
     Args:
-        element: Show only the contents of this element: its id, such as e12.
-        part: In a browser: show only the page, or only the controls.
-        offset: Start at this row of a list, or at this character of a text.
-        text: Show only the rows of a list that contain this text; case does not matter.
-        max_tokens: Most tokens (four bytes) of the answer. Default 1500; with depth 20000.
-        depth: Show an outline of all elements down to this level, with paths.
+        element: Only what is in this element: id or path.
+        part: In a browser: only the page, or all but the page.
+        offset: First row of a list, or first character of a text.
+        text: Only rows of a list that contain this text; ignores case.
+        max_tokens: Default 1500; with depth 20000.
+        depth: An outline of all elements down to this level, with paths.
         include_attributes: What to add to each line.
-        filter_roles: Show only these roles, such as button, each with its path.
+        filter_roles: Only these roles, with paths.
     """
 
 

@@ -7,10 +7,12 @@
 //   no bound), acts (app -> approved members that change something), writes (app -> member that changes something -> 0 gives nothing, 1 gives an object, 2 gives a value)
 //   mode ("" sends as the script goes; "record" reads, and keeps what would be written; "commit" does the same and
 //   sends it all at the end, if it is `lines`), mark (before what is told on the log: {lines} or {why} or {done, undo})
-// A script may change what all arrays and sets share: nothing of that is used here once it runs. Every statement ends
-// in a semicolon: it is sent as one line.
-((global, may) => {
+// A script may change what all arrays, sets and objects share: nothing of that is used here once it runs. A list grows
+// by `add`, and a record has no prototype: a setter there would be handed what is assigned. Every statement ends in a
+// semicolon: it is sent as one line.
+((global, told) => {
   "use strict";
+  const may = { __proto__: null, ...told, acts: { __proto__: null, ...told.acts }, writes: { __proto__: null, ...told.writes } };
   const { Application, ObjectSpecifier, Automation, console, Proxy, Reflect, Object, Array, String, Error, WeakMap } = global;
   const { apply, construct, get: read, set: write, has, ownKeys, getPrototypeOf, defineProperty } = Reflect;
   const { keys, prototype: plain } = Object;
@@ -61,6 +63,7 @@
   const hold = (known, what) => {
     if (ended || !known) refuse(what);
   };
+  const add = (list, value) => defineProperty(list, list.length, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   const each = (value, change, hidden) => {
     if (typeof value !== "object" || value === null) return value;
     const list = isArray(value);
@@ -130,7 +133,7 @@
     if (of.later || of.made || of.root) return of;
     try {
       const found = of.value();
-      if (typeof found === "function") return { ...of, value: found, text: display(found), real: () => found, one: true };
+      if (typeof found === "function") return { __proto__: null, ...of, value: found, text: display(found), real: () => found, one: true };
     } catch (error) {
       return of;
     }
@@ -201,13 +204,13 @@
   const queued = (of, target, line, run, more) => {
     if (ended) refuse(ended);
     if (queue.length >= 500) needs("more than 500 changes");
-    const row = { app: of.app, text: line, label: labelled(target), target: target.text, run, ...more };
-    queue[queue.length] = row;
+    const row = { __proto__: null, app: of.app, text: line, label: labelled(target), target: target.text, run, ...more };
+    add(queue, row);
     return row;
   };
   const plainly = (value) => {
     const kept = freeze(value);
-    return { text: literal(value), real: () => melt(kept) };
+    return { __proto__: null, text: literal(value), real: () => melt(kept) };
   };
   const calls = (of, given, answers) => {
     if (answers === 2) needs("the answer of " + of.name);
@@ -217,7 +220,7 @@
     for (let at = 0; at < given.length; at += 1) {
       const one = record(given[at]);
       const found = one === null ? null : settled(one);
-      args[at] = found === null ? plainly(given[at]) : found;
+      add(args, found === null ? plainly(given[at]) : found);
       if (at === 0 && target.root && found !== null) about = found;
     }
     let text = target.text + member(of.name) + "(";
@@ -229,7 +232,7 @@
     const run = () => {
       const holder = target.real();
       const found = [];
-      for (let at = 0; at < args.length; at += 1) found[at] = args[at].real();
+      for (let at = 0; at < args.length; at += 1) add(found, args[at].real());
       row.result = apply(read(holder, of.name), holder, found);
       const pushed = of.name === "push" || of.name === "unshift" ? found[0] : row.result;
       if (made && typeof pushed === "function") row.undo = display(pushed) + ".delete()";
@@ -276,7 +279,7 @@
     if (!may.mode) return;
     if (ended) refuse(ended);
     const lines = [];
-    for (let at = 0; at < queue.length; at += 1) lines[at] = [queue[at].text, queue[at].label, queue[at].given];
+    for (let at = 0; at < queue.length; at += 1) add(lines, [queue[at].text, queue[at].label, queue[at].given]);
     if (may.mode === "record") {
       tell({ lines });
       return;
@@ -291,7 +294,7 @@
         queue[at].run();
       } catch (error) {
         const undo = [];
-        for (let before = at - 1; before >= 0; before -= 1) undo[undo.length] = queue[before].undo || "";
+        for (let before = at - 1; before >= 0; before -= 1) add(undo, queue[before].undo || "");
         tell({ done: at, of: queue.length, failed: queue[at].text, undo });
         ended = ended || "going on after a failure";
         throw error;
@@ -316,7 +319,8 @@
     apply: (to) => (self, given) => apply(to, self, given || []),
     bind: (to) => (self, ...first) => (...more) => apply(to, self, [...first, ...more]),
   };
-  const wrapped = (of) => {
+  const wrapped = (given) => {
+    const of = { __proto__: null, ...given };
     const { name, value, later } = of;
     const called = () => hold(may.open || name === "" || +name >= 0 || name in names, name);
     const lead = (key) => (later ? needs("reading what it made (" + of.text + ")") : key);
@@ -370,7 +374,7 @@
         lead(0);
         const all = ownKeys(value);
         const found = [];
-        for (let at = 0; at < all.length; at += 1) if (all[at] !== "prototype") found[found.length] = all[at];
+        for (let at = 0; at < all.length; at += 1) if (all[at] !== "prototype") add(found, all[at]);
         return found;
       },
       getOwnPropertyDescriptor: (_, key) => (key === "prototype" ? undefined : { value: undefined, writable: true, enumerable: true, configurable: true }),
@@ -411,7 +415,7 @@
   };
   application.currentApplication = () => opened(Application.currentApplication(), "");
   put("Application", application);
-  const specifiers = { value: ObjectSpecifier, real: () => ObjectSpecifier, app: "", text: "ObjectSpecifier", root: true };
+  const specifiers = { __proto__: null, value: ObjectSpecifier, real: () => ObjectSpecifier, app: "", text: "ObjectSpecifier", root: true };
   put("ObjectSpecifier", new Proxy(() => {}, {
     __proto__: null,
     get: (_, key) => (typeof key === "symbol" ? symbol(specifiers, key) : wrap(read(ObjectSpecifier, key), "", specifiers, "")),

@@ -362,17 +362,14 @@ def _run_planned(
     def confine_command(argv: Sequence[str]) -> Sequence[str]:
         confiner = toolset.confinement if confined else None
         lets = [LETS[row.message] for row in analysis.reasons if row.message in LETS]
-        return (
-            argv
-            if confiner is None
-            else confiner.confined_command(argv, known, dict.fromkeys(lets))
-        )
+        if confiner is None:
+            return argv
+        return confiner.confined_command(argv, known, dict.fromkeys(lets))
 
     bounds, log = analysis.bounds, None
     if recording is not None and recording.changes and bounds is not None:
-        run = log = BridgeLog(
-            run, bounds._replace(lines=tuple(row[:2] for row in recording.changes)), "commit"
-        )
+        lines = tuple(row[:2] for row in recording.changes)
+        run = log = BridgeLog(run, bounds._replace(lines=lines), "commit")
         bounds = log.bounds
     if recording is not None and recording.ran and not (recording.changes or readable):
         # All that it does is done: it reads.
@@ -387,7 +384,7 @@ def _run_planned(
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
     app, intent = known[0] if known else "", asked.get("intent", "")
-    _remember_run(toolset.store, intent, app, given, outcome, analysis.level, analysis.effects)
+    _remember_run(toolset.store, intent, app, given, outcome, analysis)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -405,16 +402,21 @@ def _run_planned(
 
 
 def _remember_run(
-    store: PatternStore, intent: str, app: str, given: ChosenScript, *came: Any
+    store: PatternStore,
+    intent: str,
+    app: str,
+    given: ChosenScript,
+    outcome: RunOutcome,
+    analysis: ScriptAnalysis,
 ) -> None:
+    run = (intent, app, given.language, given.script, outcome, analysis.level, analysis.effects)
     try:
         if intent:
-            run = (intent, app, given.language, given.script, *came, given.arguments)
-            store.remember_run(*run)
+            store.remember_run(*run, given.arguments)
     except Exception:
         # What was done stays done, though it could not be written down.
-        log = logging.getLogger(f"{LOGGER}.state")
-        log.warning("the run of a script could not be stored as a pattern", exc_info=True)
+        text = "the run of a script could not be stored as a pattern"
+        logging.getLogger(f"{LOGGER}.state").warning(text, exc_info=True)
 
 
 def _script_language(given: Arguments) -> Language:

@@ -186,8 +186,10 @@ def is_secret_field(name: str) -> bool:
 
     More does than `is_secret` knows: on a button, or in a dictionary, "PIN" may be another word.
     """
-    plain = unicodedata.normalize("NFC", f"{name} / {' '.join(split_name(name))}").casefold()
-    return is_secret(name) or _secret_fields().search(plain) is not None
+    # Words in one: `ccNumber`.
+    words = name if " " in name else f"{name} / {' '.join(split_name(name))}"
+    plain = words if words.isascii() else unicodedata.normalize("NFC", words)
+    return _secret_fields().search(plain.casefold()) is not None or is_secret(name)
 
 
 @cache

@@ -59,7 +59,10 @@ def enrol_mac(
     name = hashlib.sha256(json.dumps([team, settings.host]).encode()).hexdigest()[:12]
     role = f"iac_{re.sub('[^a-z0-9]+', '_', settings.host.lower())[:40]}_{name}"
     password, ident = secrets.token_urlsafe(24), secrets.token_hex(16)
-    until = datetime.now(UTC) + timedelta(days=days)
+    try:
+        until = datetime.now(UTC) + timedelta(days=days)
+    except (ValueError, OverflowError):
+        raise SetupError(f"A file cannot be used for {days:g} days.") from None
     with owner.transaction():
         known = owner.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
         _set_password(owner, _CREATE if known is None else _ALTER, role, password)
@@ -118,7 +121,9 @@ def read_enrolment(text: str, trusted: Sequence[str] = ()) -> Enrolment:
         given["approvers"] = tuple(map(str, given["approvers"]))
         found = Enrolment(str(ident), str(until), FleetSettings(**given), service is True)
         late = datetime.fromisoformat(found.until) < datetime.now(UTC)
-    except (ValueError, KeyError, TypeError):
+        if not conninfo_to_dict(str(found.settings.database)).get("user"):
+            raise ValueError("it names no role")
+    except (ValueError, KeyError, TypeError, RecursionError, psycopg.ProgrammingError):
         raise SetupError(
             "This is not an enrolment file. The owner of the database makes one with:"
             " iac-fleet enrol"

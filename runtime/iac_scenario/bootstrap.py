@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,11 +171,3 @@ def _toml_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
     return str(tomlkit.item(value).as_string())
-
-
-def server_files(servers: Mapping[str, StdioServer], folder: Path) -> Iterator[Path]:
-    """Yield the files that servers are started from."""
-    for server in servers.values():
-        for word in (server.command, *server.args):
-            if word and (folder / word).is_file():
-                yield folder / word

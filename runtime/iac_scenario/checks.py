@@ -18,7 +18,7 @@ from iac_scenario.conversation import (
     Violation,
     compile_pattern,
 )
-from iac_scenario.matching import BUILT_IN, schema_validator, schema_violation
+from iac_scenario.matching import BUILT_IN, fitting_input, schema_validator, schema_violation
 from iac_scenario.model import (
     ResponseRule,
     ScenarioProblem,
@@ -27,12 +27,11 @@ from iac_scenario.model import (
     StdioServer,
     ToolCall,
     Turn,
-    call_mode,
-    is_scripted_call,
     reply_chain,
     scenario_calls,
     scenario_replies,
 )
+from iac_scenario.permissions import call_mode, is_scripted_call
 from iac_scenario.results import CallResult, shorten_value
 
 LOOSE: Final[Mapping[str, str]] = {
@@ -150,11 +149,17 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
         if mode == "disabled" and call.expect:
             reason = "has expectations, but the mode disabled runs no call"
         if mode == "mock" and not (call.is_answered or is_scripted_call(call, scenario, None)):
-            reason = "has no result for the mode mock"
+            listed = call.tool == "Bash" and not isinstance(
+                scenario.execution.allow_real_bash, bool
+            )
+            why = ", and is not named by allow_real_bash" if listed else ""
+            reason = f"has no result for the mode mock{why}"
         if mode == "simulated" and call.tool not in BUILT_IN:
             reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}"
         elif mode == "simulated" and not any(one.kind in _EXPECTS_ERRORS for one in call.expect):
-            reason = schema_violation(schema_validator(json.dumps(BUILT_IN[call.tool])), call.input)
+            schema = BUILT_IN[call.tool]
+            given = fitting_input(schema, call.input)
+            reason = schema_violation(schema_validator(json.dumps(schema)), given)
         if reason:
             yield ScenarioProblem(file, call.line, call.tool, f"{reason}.")
 

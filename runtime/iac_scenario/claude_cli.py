@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from iac_scenario.conversation import FAILURES
 from iac_scenario.mcp_servers import read_config
@@ -35,6 +36,7 @@ from iac_scenario.output import OUTPUT_FORMATS, parts_format
 from iac_scenario.play_cli import load_with_warnings, play_prompts
 from iac_scenario.player import PlaySettings
 from iac_scenario.reader import session_identity
+from iac_scenario.results import shorten_value
 from iac_scenario.session import CLIENT_MODES, fork_session, latest_session
 
 _COMMANDS: Final = frozenset(
@@ -50,7 +52,7 @@ _VALUES: Final = (
 """Flags with a value that a scripted answer does not depend on."""
 _SWITCHES: Final = (
     "--allow-dangerously-skip-permissions --bare --chrome --disable-slash-commands --ide"
-    " --mcp-debug --no-chrome --strict-mcp-config --verbose"
+    " --mcp-debug --no-chrome --strict-mcp-config"
 )
 _ALLOWED: Final = frozenset(("unreached", "unchecked", "unjudged", "error"))
 """Each run is a part of the conversation that the file describes."""
@@ -154,6 +156,7 @@ def _unused_options(command: Callable[..., Any]) -> Callable[..., Any]:
               help="Store sessions in this folder.")  # fmt: skip
 @click.option("--output-format", "form", type=click.Choice(OUTPUT_FORMATS), default="text")
 @click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text")
+@click.option("--verbose", is_flag=True, help="Required by stream-json.")
 @click.option("--include-partial-messages", "partial", is_flag=True)
 @click.option("--replay-user-messages", "replay", is_flag=True)
 @click.option("--model")
@@ -182,6 +185,11 @@ def claude(words: tuple[str, ...], scenario: Path | None, form: str, **given: An
     streamed = given["input_format"] == "stream-json"
     if streamed and form != "stream-json":
         _end("Error: --input-format=stream-json requires output-format=stream-json.")
+    # Whoever names the scenario as claudeless does gets what claudeless takes.
+    named = click.get_current_context().get_parameter_source("scenario")
+    as_client = named == ParameterSource.ENVIRONMENT and "CLAUDELESS_SCENARIO" not in os.environ
+    if form == "stream-json" and not given["verbose"] and as_client:
+        _end("Error: When using --print, --output-format=stream-json requires --verbose")
     prompts = streamed_prompts(replay=given["replay"]) if streamed else [_whole_prompt(words)]
     folder = None if given["unkept"] else given["config_dir"]
     script, resumed = _with_session(_client_scenario(scenario, given), folder, given)
@@ -283,8 +291,9 @@ def streamed_prompts(*, replay: bool) -> Iterator[str]:
                     click.echo(json.dumps({**message, "isReplay": True}, ensure_ascii=False))
                 blocks = [{"text": content}] if isinstance(content, str) else content
                 yield "\n".join(block["text"] for block in blocks if "text" in block)
-        except (KeyError, TypeError, ValueError) as error:
-            raise PlayError(f"Error parsing streaming input line: {line!r}: {error!r}") from None
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            shown = shorten_value(line.decode("utf-8", "replace").strip())
+            raise PlayError(f"Error parsing streaming input line: {shown}: {error!r}") from None
 
 
 def _asks_to_begin(message: Mapping[str, Any]) -> bool:

@@ -5,11 +5,8 @@ or a broken scenario.
 """
 
 import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +19,7 @@ from iac_base.commands import CommandGroup
 from iac_base.errors import DISTRIBUTION, missing_packages
 from iac_scenario.audit import audit_servers, fuzz_servers, lint_scenario
 from iac_scenario.audit_report import REPORTS, AuditCheck
-from iac_scenario.bootstrap import first_scenario, parse_server, server_files
+from iac_scenario.bootstrap import first_scenario, parse_server
 from iac_scenario.checks import LOOSE, static_problems
 from iac_scenario.claude_cli import claude, install_claude
 from iac_scenario.contract import compare_contracts, read_contracts
@@ -31,6 +28,7 @@ from iac_scenario.matching import LIBRARIES
 from iac_scenario.mcp_servers import expand_variables, read_config
 from iac_scenario.mock_server import serve_mock_tools
 from iac_scenario.model import (
+    CLIENT_VERSION,
     MODES,
     PERMISSION_MODES,
     PlayError,
@@ -43,15 +41,14 @@ from iac_scenario.output import (
 )
 from iac_scenario.play_cli import event_handlers, load_with_warnings, play_prompts, read_prompts
 from iac_scenario.player import PlaySettings, inspect_scenario
-from iac_scenario.reader import load_scenario
 from iac_scenario.recording import record_client, record_server, relay_messages
 from iac_scenario.schema import TIMEOUTS
 from iac_scenario.session import latest_session
 
+CLIENT: Final = f"claude-{CLIENT_VERSION.rpartition('.')[0]}"
 ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
-_WATCHED: Final = (".json", ".md", ".toml", ".txt")
 FILE = click.argument("file", type=ANY_FILE)
 MCP_CONFIG = click.option(
     "--mcp-config",
@@ -129,7 +126,8 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=ANY_FILE,
     help="Write a page with the timeline, or JUnit XML if the name ends in .xml; repeatable.",
 )
-@click.option("--watch", is_flag=True, help="Run again whenever a file of the scenario changes.")
+@click.option("--client", type=click.Choice([CLIENT]), default=CLIENT, expose_value=False,
+              help="The client whose tools, results and lines the run has.")  # fmt: skip
 @click.option(
     "--output-format", "form", type=click.Choice(OUTPUT_FORMATS), default="text", show_default=True
 )
@@ -143,8 +141,6 @@ def _timeout_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **options: Any) -> None:
     """Play the scenario in FILE. Without -p, prompts come from the file, or from standard input."""
     config = options.pop("mcp_config")
-    if options.pop("watch"):
-        _watch_files(file, config)
     reports = options.pop("reports")
     if options.pop("partial_messages"):
         form = parts_format(form)
@@ -166,29 +162,8 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
     sys.exit(play_prompts(scenario, spoken, settings, form, reports))
 
 
-def _watch_files(file: Path, config: Path | None) -> NoReturn:
-    """Play again and again, in a process each time; Ctrl-C ends it."""
-    words = [word for word in sys.argv[1:] if word != "--watch"]
-    while True:
-        named = {file.resolve(), *([config.resolve()] if config else [])}
-        with suppress(ScenarioError):
-            scenario = load_scenario(file).scenario
-            named |= {*server_files(scenario.servers, file.parent.resolve())}
-        beside = file.parent.glob("*")
-        watched = {*named, *(path for path in beside if path.suffix in _WATCHED)}
-        before = _modification_times(watched)
-        subprocess.run([sys.executable, "-m", "iac_scenario", *words], check=False)
-        click.echo(f"Watching {len(watched)} files. Press Ctrl-C to stop.", err=True)
-        while _modification_times(watched) == before:
-            time.sleep(0.2)
-
-
 def _config_servers(config: Path | None) -> dict[str, StdioServer]:
     return {} if config is None else read_config(config)
-
-
-def _modification_times(paths: Iterable[Path]) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns if path.exists() else 0 for path in paths}
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,6 +4,7 @@ Read, Write, Edit, Glob and Grep do what Claude's own do.
 """
 
 import json
+import math
 import re
 import shutil
 import sys
@@ -17,7 +18,13 @@ from typing import Any, Final, Protocol
 import anyio.to_thread
 
 from iac_scenario.bash import BashLimits, BashSession
-from iac_scenario.matching import BUILT_IN, READERS, schema_validator, schema_violation
+from iac_scenario.matching import (
+    BUILT_IN,
+    READERS,
+    fitting_input,
+    schema_validator,
+    schema_violation,
+)
 from iac_scenario.model import CallError, ToolCall, UnfitCallError
 from iac_scenario.permissions import is_read_only_line
 from iac_scenario.results import (
@@ -28,6 +35,7 @@ from iac_scenario.results import (
     unfit_result,
 )
 from iac_scenario.sandbox import Parts, Sandbox
+from iac_scenario.schema import format_field_path
 from iac_scenario.session import DIALOGS, ScenarioSession
 
 _LINES: Final = 2000
@@ -39,6 +47,10 @@ _MATCHES: Final = 250
 _SECONDS: Final = 20
 _OUTPUT: Final = BashLimits(output=10_000_000)
 _CURRENT: Final = "(file state is current in your context — no need to Read it back)"
+_BINARY: Final = (
+    "This tool cannot read binary files. The file appears to be a {} file. Please use appropriate"
+    " tools for binary file analysis."
+)
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _VERSIONED: Final = tuple(f"!.{name}" for name in ("git", "svn", "hg", "bzr", "jj", "sl"))
 """Folders of version control, which Claude's Grep passes over."""
@@ -59,10 +71,10 @@ def read_lines(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
         raise CallError(f"EISDIR: illegal operation on a directory, read '{path}'")
     data = sandbox.read(parts)
     if b"\0" in data:
-        raise CallError(f"{sandbox.display_path(parts)} is a binary file.")
+        raise UnfitCallError(_BINARY.format(f"binary {Path(parts[-1]).suffix}".strip()))
     lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-    first = max(given.get("offset", 1), 1)
-    chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
+    first = given.get("offset", 1)
+    chosen = lines[max(first - 1, 0) :][: given.get("limit", _LINES)]
     file = {
         "filePath": given["file_path"], "content": "\n".join(chosen), "numLines": len(chosen),
         "startLine": first, "totalLines": len(lines),
@@ -105,7 +117,8 @@ def _patch_hunks(old: str, new: str) -> list[dict[str, Any]]:
         places = [place for pair in zip(starts, sizes, strict=True) for place in pair]
         numbers = [1 if text is None else int(text) for text in places]
         hunk = dict(zip(names, numbers, strict=True))
-        hunks.append({**hunk, "oldStart": hunk["oldStart"] or 1, "lines": []})
+        starts_at = {name: hunk[name] or 1 for name in ("oldStart", "newStart")}
+        hunks.append({**hunk, **starts_at, "lines": []})
     return hunks
 
 
@@ -121,9 +134,13 @@ def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     if old and not known:
         raise UnfitCallError(_missing_text(sandbox, "File does not exist."))
     try:
-        text = sandbox.read(parts).decode() if known else ""
+        stored = sandbox.read(parts).decode() if known else ""
     except UnicodeDecodeError:
         raise CallError(f"{sandbox.display_path(parts)} is not UTF-8 text.") from None
+    # The assistant sees no carriage returns, and leaves no blanks at the ends of its lines.
+    text = stored.replace("\r\n", "\n")
+    if not given["file_path"].endswith((".md", ".mdx")):
+        new = re.sub(r"[^\S\n]+$", "", new, flags=re.MULTILINE)
     count = text.count(old)
     if count == 0:
         raise UnfitCallError(f"String to replace not found in file.\nString: {old}")
@@ -134,7 +151,9 @@ def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
             f" provide more context to uniquely identify the instance.\nString: {old}"
         )
     changed = text.replace(old, new)
-    sandbox.write(parts, _encode_text(changed), parents=not known)
+    returns = 2 * stored.count("\r\n") > stored.count("\n")
+    written = changed.replace("\n", "\r\n") if returns else changed
+    sandbox.write(parts, _encode_text(written), parents=not known)
     path = sandbox.display_path(parts)
     detail = {
         "filePath": path, "oldString": old, "newString": new, "originalFile": text,
@@ -164,7 +183,10 @@ def find_files(
         pattern = "/".join(("", *names, pattern.removeprefix("./")))
     options = ["--files", "--no-ignore", "--hidden", *_glob_options([pattern], hidden)]
     found = [path for path, _ in _run_ripgrep(sandbox, bash, top, options)]
-    detail = {"filenames": found, "numFiles": len(found), "truncated": len(found) > _FOUND}
+    detail = {
+        "filenames": found, "numFiles": len(found), "truncated": len(found) > _FOUND,
+        "totalMatches": len(found), "countIsComplete": True,
+    }  # fmt: skip
     return text_result(_join_rows(found, "No files found"), detail=detail)
 
 
@@ -174,7 +196,9 @@ def search_files(
     """Search files below a path: names (the default), counts, or lines with context."""
     mode, content = given.get("output_mode", "files_with_matches"), ["--no-heading"]
     content += ["--line-number"] if given.get("-n", True) else ["--no-line-number"]
-    content += [f"{key}{given[key]}" for key in ("-C", "-B", "-A") if key in given]
+    around = {"-C": given["context"], **given} if "context" in given else given
+    content += [f"{key}{int(around[key])}" for key in ("-C", "-B", "-A") if key in around]
+    content += ["--only-matching"] if given.get("-o", False) else []
     # Words, or commas where no braces hold them.
     words = [
         piece
@@ -195,26 +219,34 @@ def search_files(
     if not sandbox.entry_kind(top):
         raise UnfitCallError(_missing_text(sandbox, f"Path does not exist: {path}."))
     rows = _run_ripgrep(sandbox, bash, top, options)
-    first, limit = given.get("offset", 0), given.get("head_limit", _MATCHES) or len(rows)
+    first = max(int(given.get("offset", 0)), 0)
+    limit = max(int(given.get("head_limit", _MATCHES)), 0) or len(rows)
     cut = {"limit": limit} if len(rows) > first + limit else {}
     cut |= {"offset": first} if first else {}
     pages = ", ".join(f"{key}: {value}" for key, value in cut.items())
     rows = rows[first : first + limit]
+    detail: dict[str, Any] = {"mode": mode, "filenames": [], "numFiles": 0}
+    detail |= {f"applied{key.title()}": value for key, value in cut.items()}
     if mode == "files_with_matches":
-        text = _join_rows([path for path, _ in rows], "No files found")
+        detail["filenames"] = [path for path, _ in rows]
+        detail["numFiles"] = len(rows)
+        text = _join_rows(detail["filenames"], "No files found")
         count = f"Found {len(rows)} file{'s' * (len(rows) != 1)}{f' {pages}' if pages else ''}"
-        return text_result(f"{count}\n{text}" if rows else text)
+        return text_result(f"{count}\n{text}" if rows else text, detail=detail)
     alone = sandbox.entry_kind(top) == "file" and mode == "content"
-    text = _join_rows(
-        [rest or "" if alone else _prefix_path(sandbox, path, rest or "") for path, rest in rows],
-        "No matches found",
-    )
+    lines = [
+        rest or "" if alone else _prefix_path(sandbox, path, rest or "") for path, rest in rows
+    ]
+    text, detail["content"] = _join_rows(lines, "No matches found"), "\n".join(lines)
     if mode == "count":
         total = sum(int(rest or 0) for _, rest in rows)
+        detail |= {"numFiles": len(rows), "numMatches": total}
         word, files = f"occurrence{'s' * (total != 1)}", f"file{'s' * (len(rows) != 1)}"
         text += f"\n\nFound {total} total {word} across {len(rows)} {files}."
-        return text_result(text + (f" with pagination = {pages}" if pages else ""))
-    return text_result(text + (f"\n\n[Showing results with pagination = {pages}]" if pages else ""))
+        return text_result(text + (f" with pagination = {pages}" if pages else ""), detail=detail)
+    detail["numLines"] = len(lines)
+    text += f"\n\n[Showing results with pagination = {pages}]" if pages else ""
+    return text_result(text, detail=detail)
 
 
 def _prefix_path(sandbox: Sandbox, path: str, rest: str) -> str:
@@ -370,10 +402,11 @@ class SandboxExecutor:
                 unknown = unfit_result(f"No such tool available: {call.tool}", "Error: ")
                 note = f"{call.tool} is not simulated. Simulated: {', '.join(BUILT_IN)}."
                 return replace(unknown, note=note)
-            validator = schema_validator(json.dumps(BUILT_IN[call.tool]))
+            schema = BUILT_IN[call.tool]
+            call = replace(call, input=fitting_input(schema, call.input))
+            validator = schema_validator(json.dumps(schema))
             if violation := schema_violation(validator, call.input):
-                told = _input_faults(validator, call) or f"{call.tool}: {violation}"
-                raise UnfitCallError(f"InputValidationError: {told}")
+                return _unfit_input(validator, call, violation)
             if call.tool in DIALOGS:
                 return DIALOGS[call.tool](self._session, call.input)
             if call.tool in FILE_TOOLS:
@@ -399,7 +432,7 @@ class SandboxExecutor:
     def _run_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):
             raise CallError("run_in_background is not simulated.")
-        timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
+        timeout = min(given.get("timeout") or math.inf, 1000 * self._bash_timeout) / 1000
         result = self._bash.run(given["command"], timeout)
         text = re.sub(r"\A(\s*\n)+", "", result.out.decode("utf-8", "replace")).rstrip()
         if result.timed_out:
@@ -415,6 +448,7 @@ class SandboxExecutor:
             "stdout": text, "stderr": notice, "interrupted": False, "isImage": False,
             **({"returnCodeInterpretation": told} if told else {}),
             "noOutputExpected": not told and _last_command(given["command"]) in _SILENT,
+            **{key: given[key] for key in ("dangerouslyDisableSandbox",) if given.get(key)},
         }  # fmt: skip
         shown = "\n".join(filter(None, (shown, reset))) or "(Bash completed with no output)"
         return text_result(shown, detail=detail)
@@ -443,30 +477,50 @@ def _harmless_status(line: str, status: int) -> str:
     return _HARMLESS.get(_last_command(line), "") if status == 1 else ""
 
 
-def _input_faults(validator: Any, call: ToolCall) -> str:
-    """Return what is wrong with arguments in the client's words, or nothing where it has others."""
-    told = list[str]()
-    names = {bool: "boolean", str: "string", int: "number", float: "number", dict: "object",
-             list: "array", type(None): "null"}  # fmt: skip
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean", str: "string", int: "number", float: "number", dict: "object", list: "array",
+    type(None): "null",
+}  # fmt: skip
+
+
+def _unfit_input(validator: Any, call: ToolCall, violation: str) -> CallResult:
+    """Return the result of arguments that do not fit, in the client's words where it is known."""
+    missing, extra, types, issues = list[str](), list[str](), list[str](), list[dict[str, Any]]()
     for error in validator.iter_errors(call.input):
-        if error.validator == "required":
-            missing = [key for key in error.validator_value if key not in error.instance]
-            told += (f"The required parameter `{key}` is missing" for key in missing)
-        elif error.validator == "additionalProperties":
-            extra = [key for key in error.instance if key not in error.schema["properties"]]
-            told += (f"An unexpected parameter `{key}` was provided" for key in extra)
-        elif error.validator == "type" and error.path:
-            wanted = "number" if error.validator_value == "integer" else error.validator_value
-            place = ".".join(map(str, error.path))
-            got = names[type(error.instance)]
-            told.append(
-                f"The parameter `{place}` type is expected as `{wanted}` but provided as `{got}`"
-            )
+        path, wanted, kind, got = [*error.path], error.validator_value, error.validator, "undefined"
+        facts: dict[str, Any] = {"code": "invalid_type"}
+        if kind == "required":
+            path.append(next(key for key in wanted if f"{key!r} is" in error.message))
+            facts = {"expected": error.schema["properties"][path[-1]]["type"], **facts}
+            missing.append(f"The required parameter `{format_field_path(path)}` is missing")
+        elif kind == "type" and path:
+            got = _TYPES[type(error.instance)]
+            plain = {"expected": "number" if wanted == "integer" else wanted}
+            whole = {"expected": "int", "format": "safeint"}
+            facts = (whole if (wanted, got) == ("integer", "number") else plain) | facts
+            place, form = format_field_path(path), f"type is expected as `{facts['expected']}`"
+            types.append(f"The parameter `{place}` {form} but provided as `{got}`")
+        elif kind == "additionalProperties":
+            keys = [key for key in error.instance if key not in error.schema["properties"]]
+            facts = {"code": "unrecognized_keys", "keys": keys}
+            extra += (f"An unexpected parameter `{key}` was provided" for key in keys)
+        elif kind == "enum":
+            facts = {"code": "invalid_value", "values": wanted}
         else:
-            return ""
-    told = [*dict.fromkeys(told)]
-    issue = "issues" if len(told) > 1 else "issue"
-    return f"{call.tool} failed due to the following {issue}:\n" + "\n".join(told)
+            return unfit_result(f"InputValidationError: {call.tool}: {violation}")
+        if "expected" in facts:
+            told = f"Invalid input: expected {facts['expected']}, received {got}"
+        elif "keys" in facts:
+            named = ", ".join(f'"{key}"' for key in facts["keys"])
+            told = f"Unrecognized key{'s' * (len(facts['keys']) > 1)}: {named}"
+        else:
+            told = f"Invalid option: expected one of {'|'.join(map(json.dumps, wanted))}"
+        issues.append({**facts, "path": path, "message": told})
+    rows = [*missing, *extra, *types]
+    detail = f"InputValidationError: {json.dumps(issues, indent=2, ensure_ascii=False)}"
+    head = f"InputValidationError: {call.tool} failed due to the following issue"
+    text = "\n".join((f"{head}{'s' * (len(rows) > 1)}:", *rows)) if rows else detail
+    return replace(unfit_result(text), detail=detail)
 
 
 def _truncate_output(text: str) -> str:

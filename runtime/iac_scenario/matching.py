@@ -8,6 +8,7 @@ In texts, `<uuid>`, `<timestamp>`, `<path>`, `<hex>`, `<number>` and `<any>` sta
 """
 
 import json
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -81,6 +82,37 @@ def schema_violation(validator: Any, value: Any, fails: str = "the arguments do 
         return ""
     where = error.json_path.removeprefix("$").removeprefix(".")
     return f"{fails}: {f'{where}: ' if where else ''}{error.message}"
+
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
+_NOTHING: Final = re.compile(r"(?!)")
+_IN_TEXT: Final = {
+    "boolean": re.compile("true|false"), "integer": _NUMBER, "number": _NUMBER,
+}  # fmt: skip
+"""The type of an argument to the texts that the client takes for one."""
+
+
+def fitting_input(schema: Mapping[str, Any], given: Any) -> Any:
+    """Return arguments as the client takes them.
+
+    A number or a truth value may be a text, and a number out of bounds is as good as none.
+    """
+    if not isinstance(given, Mapping):
+        return given
+    fitting = {}
+    for key, value in given.items():
+        form = schema.get("properties", {}).get(key, {})
+        if isinstance(value, str) and _IN_TEXT.get(form.get("type"), _NOTHING).fullmatch(value):
+            value = json.loads(value)
+        if isinstance(value, int | float):
+            least, above = form.get("minimum", -math.inf), form.get("exclusiveMinimum", -math.inf)
+            if not (value >= least and above < value < math.inf):
+                continue
+        fitting[key] = value
+    for key, form in schema.get("properties", {}).items():
+        if "default" in form:
+            fitting.setdefault(key, form["default"])
+    return fitting
 
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"

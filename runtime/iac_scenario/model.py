@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from iac_scenario.matching import BUILT_IN
-
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
 PermissionMode: TypeAlias = Literal[
     "default", "plan", "accept-edits", "bypass-permissions", "dont-ask"
@@ -185,7 +183,7 @@ class Execution:
 
     mode: Mode = "disabled"
     sandbox_root: str | None = None
-    allow_real_bash: bool = False
+    allow_real_bash: bool | Sequence[str] = False
     files: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "auto"
     validate: Literal["note", "client"] = "note"
@@ -254,22 +252,6 @@ def public_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
-def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
-    """Return the mode of a call: the caller's wish, else its tool's, else the file's.
-
-    `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
-    has.
-    """
-    execution = scenario.execution
-    setting = execution.tools.get(call.tool)
-    mode = wanted or (setting.mode if setting is not None else None) or execution.mode
-    if mode == "live" and call.is_answered:
-        return "mock"
-    if mode in ("live", "real_mcp"):
-        return "simulated" if call.tool in BUILT_IN else "real_mcp"
-    return mode
-
-
 def scenario_replies(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
     """Yield every reply that a scenario has, each before what follows it."""
     firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
@@ -283,14 +265,6 @@ def reply_chain(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
     while reply is not None:
         yield reply
         reply = reply.then
-
-
-def is_scripted_call(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> bool:
-    """Whether the file itself says what a call answers."""
-    mode, setting = call_mode(call, scenario, wanted), scenario.execution.tools.get(call.tool)
-    if mode == "disabled" or call.failure is not None:
-        return True
-    return (setting is not None and setting.answers_calls) or (mode == "mock" and call.is_answered)
 
 
 def scenario_calls(scenario: ScenarioScript) -> Iterator[ToolCall]:

@@ -23,11 +23,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_scenario.model import CallError, PermissionRules
+from iac_scenario.matching import BUILT_IN
+from iac_scenario.model import CallError, Mode, PermissionRules, ScenarioScript, ToolCall
 from iac_scenario.sandbox import PROTECTED, Parts, fold_name
 
 LONGEST: Final = 100_000
@@ -287,6 +288,9 @@ def _is_read_only_command(words: Sequence[CommandWord]) -> bool:
     name, rest = words[0].text, [word.text for word in words[1:]]
     if name not in _PICKY:
         return name in _ONLY_READ
+    if name == "git":
+        writes = any(word.startswith(tuple(_KNOWN["git_writes"])) for word in rest[1:])
+        return rest[:1] != [] and rest[0] in _KNOWN["git_reads"] and not writes
     if name == "find":
         return not any(_matches_option(word, _KNOWN["find_writes"]) for word in words[1:])
     if any(word.grows for word in words[1:]):
@@ -309,6 +313,7 @@ _FAMILY: Final[Mapping[str, str]] = {
     "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",
 }  # fmt: skip
 _NONE: Final = CommandWord(":")
+_WRITING_MODES: Final = (None, "accept-edits", "bypass-permissions")
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
 
 
@@ -371,7 +376,11 @@ def decide_permission(
     for rule in permissions.allow:
         if permissions.mode == "plan" or not _matches_rule(rule, request, strict=True):
             continue
-        if request.tool != "Bash" or _is_inside_sandbox(request):
+        if request.tool != "Bash" or (
+            # What a rule lets a command do is not to write a file behind a `>`.
+            _is_inside_sandbox(request)
+            and (permissions.mode in _WRITING_MODES or not _redirects_output(request))
+        ):
             return PermissionDecision("allow", f"the rule {rule} allows it")
     if auto_approve:
         return PermissionDecision("allow", "its tool is approved")
@@ -471,8 +480,9 @@ def _is_inside_sandbox(request: PermissionRequest, only: Collection[str] = ()) -
     try:
         seen = parse_commands(str(request.input.get("command", "")))
         for command in seen:
-            line = " ".join(word.text for word in command.words)
-            if only and command.words[0].text not in only and not is_read_only_line(line):
+            # `sed -i` changes the files that it would only read.
+            plain = [word for word in command.words if word.text != "-i"]
+            if only and plain[0].text not in only and not _is_read_only_command(plain):
                 return False
             words = opened_files(command) if only else opened_files(command._replace(words=[_NONE]))
             for kind, word in words:
@@ -485,6 +495,14 @@ def _is_inside_sandbox(request: PermissionRequest, only: Collection[str] = ()) -
     except CallError:
         return False
     return True
+
+
+def _redirects_output(request: PermissionRequest) -> bool:
+    with suppress(UnclearLineError):
+        seen = parse_commands(str(request.input.get("command", "")))
+        opened = (opened_files(command._replace(words=[_NONE])) for command in seen)
+        return any(kind == "Edit" for kind, _ in chain.from_iterable(opened))
+    return False
 
 
 def _is_search_above(rule: str, request: PermissionRequest) -> bool:
@@ -520,6 +538,43 @@ def rule_note(rule: str) -> str | None:
             " instead."
         )
     return None
+
+
+def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
+    """Return the mode of a call: the caller's wish, else its tool's, else the file's.
+
+    `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
+    has. Lines of Bash that a list in `allow_real_bash` does not name are mocked.
+    """
+    execution = scenario.execution
+    setting = execution.tools.get(call.tool)
+    mode = wanted or (setting.mode if setting is not None else None) or execution.mode
+    if mode == "live" and call.is_answered:
+        return "mock"
+    if mode in ("live", "real_mcp"):
+        mode = "simulated" if call.tool in BUILT_IN else "real_mcp"
+    named = execution.allow_real_bash
+    if mode != "simulated" or call.tool != "Bash" or isinstance(named, bool):
+        return mode
+    line = call.input.get("command") if isinstance(call.input, Mapping) else None
+    return "simulated" if _is_named_line(str(line), named) else "mock"
+
+
+def _is_named_line(line: str, named: Sequence[str]) -> bool:
+    """Whether each command of a line matches one of these; an unclear line must be one of them."""
+    try:
+        commands = [" ".join(word.text for word in each.words) for each in parse_commands(line)]
+    except UnclearLineError:
+        return line in named
+    return all(any(_matches_simple(one, command) for one in named) for command in commands)
+
+
+def is_scripted_call(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> bool:
+    """Whether the file itself says what a call answers."""
+    mode, setting = call_mode(call, scenario, wanted), scenario.execution.tools.get(call.tool)
+    if mode == "disabled" or call.failure is not None:
+        return True
+    return (setting is not None and setting.answers_calls) or (mode == "mock" and call.is_answered)
 
 
 @lru_cache(maxsize=256)

@@ -26,10 +26,9 @@ from iac_scenario.model import (
     ScenarioScript,
     StdioServer,
     ToolCall,
-    call_mode,
     scenario_calls,
 )
-from iac_scenario.permissions import hidden_patterns
+from iac_scenario.permissions import call_mode, hidden_patterns
 from iac_scenario.reader import read_json_option
 from iac_scenario.results import shorten_value
 from iac_scenario.run_state import RunState, SessionClock
@@ -92,7 +91,7 @@ async def play_scenario(
             source, number = iter(prompts), len(earlier)
             for violation in stage.startup_violations():
                 take(violation)
-            for note in stage.hooks.startup_notes():
+            for note in (*stage.hooks.startup_notes(), *_real_bash_notes(stage)):
                 take(NoteEvent(note))
             kind = "resume" if settings.resumed else "startup"
             stops = _emit_notes(await stage.hooks.run("SessionStart", kind, source=kind), take)
@@ -114,6 +113,16 @@ async def play_scenario(
     for name, checker in stage.real.protocol_checkers().items() if stage.real is not None else ():
         while checker.notes:
             take(NoteEvent(f"The server {name} {checker.notes.pop(0)}."))
+
+
+def _real_bash_notes(stage: RunState) -> Iterator[str]:
+    lines = [call for call in scenario_calls(stage.scenario) if call.tool == "Bash"]
+    modes = {call_mode(call, stage.scenario, stage.mode) for call in lines}
+    if stage.scenario.execution.allow_real_bash is not False and "simulated" not in modes:
+        why = (
+            f"Bash is in the mode {' and '.join(sorted(modes))}" if modes else "no call is of Bash"
+        )
+        yield f"allow_real_bash has no effect: {why}."
 
 
 async def _next_prompt(source: Iterator[str]) -> str | None:
@@ -189,7 +198,7 @@ async def inspect_scenario(
                 reason = await executor.missing_program(call)
             if not (reason or changes or stage.hooks.given):
                 written = replace(call, input=replace_variables(call.input, stage.places))
-                refused = await stage.refusal_result(written, executor, "")
+                refused = await stage.refusal_result(written, executor, HookVerdict())
                 reason = (refused.note or refused.text) if refused is not None else ""
             if reason:
                 problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, reason))
@@ -208,18 +217,20 @@ async def _open_run_state(
     if settings.permission_mode is not None:
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
+    if settings.allow_real_bash:
+        trusted = replace(scenario.execution, allow_real_bash=True)
+        scenario = replace(scenario, execution=trusted)
     timeouts = resolve_timeouts(settings.timeouts, scenario.timeouts)
     clock = SessionClock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _open_sandbox(scenario, settings, stack)
         # In a folder that stays, hooks and start-up files would run when the scenario is long over.
         lasting = settings.sandbox_root or scenario.execution.sandbox_root
-        trusted = settings.allow_real_bash or scenario.execution.allow_real_bash
         bash = BashSession(
             sandbox,
             clock.now,
             unconfined=settings.unconfined,
-            guarded=lasting is not None and not trusted,
+            guarded=lasting is not None and scenario.execution.allow_real_bash is False,
             variables=settings_variables(documents),
         )
         session = ScenarioSession(

@@ -4,6 +4,7 @@ The wordings are those that `nox -s oracle` has seen; why a call was refused is 
 whoever plays.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -71,11 +72,14 @@ def _bash_refusal(request: PermissionRequest, folder: str) -> str:
     try:
         commands = parse_commands(line)
     except UnclearLineError:
-        return "Contains command_substitution" if "$(" in line or "`" in line else _APPROVAL
+        substituted = "$(" in line or "`" in line
+        hidden = "Contains simple_expansion" if re.search(r"\$\w", line) else _APPROVAL
+        return "Contains command_substitution" if substituted else hidden
     needing = []
     for words, written, targets in commands:
         texts = [word.text for word in words]
         operands = [text for text in texts[1:] if not text.startswith("-")]
+        operands = operands[1:] if texts[0] == "sed" else operands
         outputs = [word.text for sign, word in targets if ">" in sign]
         for paths, what, does in (
             (outputs, "Output redirection to", "write to files in"),

@@ -25,17 +25,16 @@ from iac_scenario.conversation import (
     failure_text,
 )
 from iac_scenario.executors import DisabledExecutor, ToolExecutor
-from iac_scenario.matching import replace_variables
+from iac_scenario.matching import BUILT_IN, fitting_input, replace_variables
 from iac_scenario.model import (
     Mode,
     ScenarioScript,
     ScriptedReply,
     ToolCall,
     ToolSetting,
-    is_scripted_call,
     reply_chain,
 )
-from iac_scenario.permissions import PermissionRequest, decide_permission
+from iac_scenario.permissions import PermissionRequest, decide_permission, is_scripted_call
 from iac_scenario.refusals import refusal_result
 from iac_scenario.results import (
     CallResult,
@@ -47,7 +46,7 @@ from iac_scenario.results import (
     resolve_expectations,
 )
 from iac_scenario.sandbox import Parts, Sandbox
-from iac_scenario.session import DIALOGS, ScenarioSession, SessionHooks
+from iac_scenario.session import DIALOGS, HookVerdict, ScenarioSession, SessionHooks
 
 if TYPE_CHECKING:
     from iac_scenario.mcp_servers import McpExecutor
@@ -166,13 +165,15 @@ class RunState:
         executor = self.executor_of(call)
         if isinstance(executor, DisabledExecutor):
             return await executor.run(call)
-        facts = {"tool_name": call.tool, "tool_input": call.input, "tool_use_id": key}
+        schema = BUILT_IN.get(call.tool, {})
+        given = fitting_input(schema, call.input) if self.hooks.given else call.input
+        facts = {"tool_name": call.tool, "tool_input": given, "tool_use_id": key}
         before = await self.hooks.run("PreToolUse", call.tool, **facts)
         if before.input is not None:
             call = replace(call, input=before.input)
         if before.decision == "block" or before.stops:
             outcome = replace(error_result(before.reason), denied=True)
-        elif (refusal := await self.refusal_result(call, executor, before.decision)) is not None:
+        elif (refusal := await self.refusal_result(call, executor, before)) is not None:
             # What the client takes for an unfit call is none of its denials.
             outcome = replace(refusal, denied=not refusal.text.startswith("<tool_use_error>"))
         else:
@@ -184,7 +185,7 @@ class RunState:
                 return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
             told = {"error": outcome.text, "is_interrupt": False}
             told = told if outcome.is_error else {"tool_response": outcome.told}
-            facts |= {"tool_input": call.input, **told}
+            facts |= {"tool_input": fitting_input(schema, call.input), **told}
             event = "PostToolUseFailure" if outcome.is_error else "PostToolUse"
             after = await self.hooks.run(event, call.tool, **facts)
             note = (f"hook {event}: {after.reason}",) if after.decision == "block" else ()
@@ -199,7 +200,7 @@ class RunState:
         return file_result(setting) if setting.answers_calls else await executor.run(call)
 
     async def refusal_result(
-        self, call: ToolCall, executor: ToolExecutor, hooked: str
+        self, call: ToolCall, executor: ToolExecutor, hooked: HookVerdict
     ) -> CallResult | None:
         """Return what stands in a call's way; `hooked` is what the hooks before it said."""
         permissions = self.scenario.permissions
@@ -212,15 +213,15 @@ class RunState:
             reads=executor.is_read_only(call),
             place=self._path_resolver(call),
         )
-        approves = setting.auto_approve or hooked == "allow"
+        approves = setting.auto_approve or hooked.decision == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
+        declines = call.approve is False and call.tool == "AskUserQuestion"
+        if asked.verdict == "allow" and hooked.decision != "ask" and not declines:
+            return None
         refused = refusal_result(request, asked, permissions.mode, self.sandbox.mount)
         refused = replace(refused, note=f"{call.tool} was refused: {asked.reason}")
         if asked.verdict == "deny":
             return refused
-        declines = call.approve is False and call.tool == "AskUserQuestion"
-        if asked.verdict == "allow" and hooked != "ask" and not declines:
-            return None
         message = f"Claude needs your permission to use {call.tool}"
         kind = {"message": message, "notification_type": "permission_prompt"}
         await self.hooks.run("Notification", "permission_prompt", **kind)
@@ -228,6 +229,8 @@ class RunState:
             return None
         if call.tool in DIALOGS:
             return self.session.declined_result(call.tool)
+        if hooked.decision == "ask" and hooked.reason:
+            return error_result(hooked.reason)
         return refused
 
     def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:

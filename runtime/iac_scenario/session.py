@@ -170,7 +170,8 @@ class ScenarioSession:
         }  # fmt: skip
         self._parent = key
         self.transcript.parent.mkdir(parents=True, exist_ok=True)
-        with self.transcript.open("a", encoding="utf-8") as file:
+        # Half a character that a prompt has stays one, as JSON writes it.
+        with self.transcript.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
 
     def _make_uuid(self, kind: str) -> uuid.UUID:
@@ -179,10 +180,7 @@ class ScenarioSession:
     def write_todos(self, given: Mapping[str, Any]) -> CallResult:
         """Replace the list of todos."""
         old = self.todos
-        self.todos = [
-            {**todo, "activeForm": todo.get("activeForm", todo["content"])}
-            for todo in given["todos"]
-        ]
+        self.todos = given["todos"]
         text = json.dumps(self.todos, ensure_ascii=False, indent=2)
         self.write_file("todos", f"{self.id}-agent-{self.id}.json", text)
         lists = {"oldTodos": old, "newTodos": self.todos}
@@ -326,9 +324,9 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
     for one in settings:
         permissions = _settings_table(one, "permissions")
         for kind in lists:
-            lists[kind] += tuple(permissions.get(kind, ()))
+            lists[kind] += tuple(_settings_list(permissions, "permissions", kind, str))
         name = permissions.get("defaultMode")
-        if name is not None and name not in CLIENT_MODES:
+        if name is not None and name not in [*CLIENT_MODES]:
             known = ", ".join(CLIENT_MODES)
             raise PlayError(f"settings: permissions.defaultMode: {name!r} is not one of {known}.")
         if name is not None and rules.mode is None:
@@ -393,7 +391,7 @@ class SessionHooks:
     def _matching_hooks(self, event: str, matched: str) -> list[Mapping[str, Any]]:
         hooks = []
         for one in self._settings:
-            for entry in _settings_table(one, "hooks").get(event, ()):
+            for entry in _settings_list(_settings_table(one, "hooks"), "hooks", event, dict):
                 wanted = entry.get("matcher") or "*"
                 try:
                     fits = not matched or wanted == "*"
@@ -402,7 +400,8 @@ class SessionHooks:
                     raise PlayError(
                         f"settings: hooks.{event}: the matcher {wanted!r} {error}"
                     ) from None
-                hooks += [hook for hook in entry.get("hooks", ()) if fits]
+                rows = _settings_list(entry, f"hooks.{event}", "hooks", dict)
+                hooks += [hook for hook in rows if fits]
         return [hook for hook in hooks if hook.get("type") in ("command", "bash")]
 
     def _run_hook(
@@ -445,3 +444,11 @@ def _settings_table(value: Any, key: str) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise PlayError(f"settings: {key} must be an object.")
     return table
+
+
+def _settings_list(table: Mapping[str, Any], where: str, key: str, kind: type) -> list[Any]:
+    rows = table.get(key, [])
+    if not isinstance(rows, list) or not all(isinstance(row, kind) for row in rows):
+        noun = "texts" if kind is str else "objects"
+        raise PlayError(f"settings: {where}.{key} must be a list of {noun}.")
+    return rows

@@ -10,6 +10,7 @@ A row that names a verb, a class or a property is a habit of its app and acts ea
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,7 @@ from iac_simulator.resolve import (
     VerbCall,
     comparable_value,
     direct_objects,
+    object_at,
     resolve_chain,
 )
 from iac_simulator.values import AppReference, Chain, ChainStep, chain_from_wire
@@ -197,6 +199,15 @@ def _is_taken(o: Occasion) -> bool:
     )
 
 
+def _is_read_only(o: Occasion) -> bool:
+    """Say whether an object on the way to the target, or to the place of what is new, is."""
+    for end in range(len(o.chain)):
+        with suppress(EventRefusedError):
+            if object_at(o.call.world.friendly, o.chain[: end + 1]).data.get("writable") is False:
+                return True
+    return False
+
+
 def _lies_in(word: str, o: Occasion) -> bool:
     holders = [node.home.owner for node in o.objects() if node.home is not None]
     return any(
@@ -241,10 +252,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "nested": lambda o: any(
         node.owner is not None and node.owner.term == node.term for node in o.objects()
     ),
-    "read-only": lambda o: any(
-        owner.data.get("writable") is False
-        for owner in direct_objects(o.call.world.friendly, o.target)[:1]
-    ),
+    "read-only": _is_read_only,
     "one day of a series": lambda o: any(node.data.get("recurrence") for node in o.objects()),
     "in the trash": partial(_lies_in, "trash"),
     "in drafts": partial(_lies_in, "draft"),

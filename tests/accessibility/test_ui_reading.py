@@ -1,6 +1,5 @@
 """What a model sees of real apps."""
 
-import json
 import re
 from typing import Any
 
@@ -9,7 +8,8 @@ import ui_stack as stack
 from ui_calls import answered
 from ui_user import User
 
-from iac_runtime.tools.own import toolset_tools
+from iac_runtime.search.page import count_tokens
+from iac_runtime.tools.own import OWN_TOOLS, toolset_tools
 from iac_runtime.tools.shape import listing_entry
 
 pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
@@ -197,13 +197,11 @@ def test_an_argument_that_is_lacking_is_told_with_operation_and_guidance(gtk: Us
 
 
 def test_the_list_of_the_tools_stays_small() -> None:
-    def tokens(part: object) -> int:
-        return len(json.dumps(part, ensure_ascii=False).encode()) // 4
-
+    shown = ("name", "description", "inputSchema")
     rows = [listing_entry(tool) for tool in toolset_tools(("accessibility",))]
-    asked = [(row["name"], row["description"], row["inputSchema"]) for row in rows]
-    assert tokens(asked) <= 4_000
-    assert tokens([row["outputSchema"] for row in rows]) <= 4_400
+    every = [*map(listing_entry, OWN_TOOLS.values()), *rows]
+    assert count_tokens({key: row[key] for key in shown} for row in every) <= 3_900
+    assert count_tokens(row["outputSchema"] for row in rows) <= 4_000
 
 
 @pytest.mark.skipif(not stack.has_gtk4(), reason="gir1.2-gtk-4.0 is not installed")

@@ -117,6 +117,57 @@ def test_what_is_otherwise_at_the_yes_is_not_sent_and_asked_about_again(
     assert value(run(gate, NAMES)) == before
 
 
+# Names that only the run shows, so that the script is recorded and not asked about first.
+_REACHES = (
+    'const k = ["con" + "structor", "proto" + "type", "defineP" + "roperty", "n" + "ame",'
+    ' "r" + "un"]; const A = [][k[0]], O = ({})[k[0]]; let got; const n = Application("Notes");'
+    " const x = n.notes.byId(n.notes[0].id());"
+)
+
+
+@pytest.mark.parametrize(
+    ("setter", "after"),
+    [
+        # What is handed to an app while it is sent.
+        ('try { if (typeof v === "function") v[k[3]] = "Hacked"; } catch (e) {}', ""),
+        # A change that is kept for the yes, run by the script itself.
+        ("if (v && v[k[4]]) got = v;", " got && got[k[4]]();"),
+    ],
+)
+def test_a_setter_that_all_lists_share_gets_nothing_to_send_by(
+    gate_of: Callable[..., Gate], setter: str, after: str
+) -> None:
+    gate = gate_of()
+    keeps = "{value: v, writable: true, enumerable: true, configurable: true}"
+    script = (
+        f'{_REACHES} O[k[2]](A[k[1]], "0", {{configurable: true, set(v) {{ {setter}'
+        f' O[k[2]](this, "0", {keeps}); }}}}); n.duplicate(x);{after} 1'
+    )
+    before = value(run(gate, NAMES))
+    asks = run(gate, script)
+    assert "make in Notes" in question(asks)
+    assert value(run(gate, NAMES)) == before
+    assert isinstance(asks, PendingCall)
+    gate.answer(asks, "once")
+    assert sorted(value(run(gate, NAMES))) == sorted([*before, f"{before[0]} copy"])
+
+
+def test_a_setter_that_all_objects_share_gets_nothing_that_is_sent(
+    gate_of: Callable[..., Gate],
+) -> None:
+    gate = gate_of()
+    script = (
+        f'{_REACHES} O[k[2]](O[k[1]], "result", {{configurable: true,'
+        ' set(v) { got = v; if (typeof v === "function") v[k[3]] = "Hacked"; }});'
+        ' n.duplicate(x); x.body = "New"; 1'
+    )
+    before = value(run(gate, NAMES))
+    asks = run(gate, script)
+    assert isinstance(asks, PendingCall)
+    gate.answer(asks, "once")
+    assert sorted(value(run(gate, NAMES))) == sorted([*before, f"{before[0]} copy"])
+
+
 def test_a_failure_half_way_says_what_was_done_and_how_it_is_taken_back(
     gate_of: Callable[..., Gate],
 ) -> None:

@@ -1,5 +1,6 @@
 """A Mac comes into a fleet by one file, once, and is sent away."""
 
+import base64
 import json
 import os
 import plistlib
@@ -11,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fleet_record import Fleet
 from test_versions import DENIES
 
@@ -127,6 +129,32 @@ def test_a_changed_file_or_one_of_another_team_changes_nothing(
     assert "changed after it was signed" in run("join", str(file), mac="studio", fails=True)
     with pytest.raises(SetupError, match="has not joined"):
         read_settings()
+
+
+@pytest.mark.parametrize("database", ["garbage", "host=127.0.0.1", 5, "host=x\0 user=y"])
+def test_a_file_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: object
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    team = Ed25519PrivateKey.generate()
+    public = versions.public_key(team)
+    settings = FleetSettings("", "studio", key=public)._asdict() | {"database": database}
+    content = json.dumps(["id", "2099-01-01T00:00:00+00:00", settings, False])
+    signature = base64.b64encode(team.sign(enrol._signed_text(content))).decode()
+    whole = json.dumps({"enrolment": content, "key": public, "signature": signature})
+    for text in (whole, "", "[]", "[" * 100_000):
+        (tmp_path / "no.json").write_text(text)
+        done = CliRunner().invoke(join_fleet, [str(tmp_path / "no.json")])
+        assert isinstance(done.exception, SetupError), done.exception
+        assert "This is not an enrolment file." in str(done.exception)
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e9", "1e300"])
+def test_a_file_is_for_a_time_that_there_is(run: Run, key: Path, tmp_path: Path, days: str) -> None:
+    file = str(tmp_path / "studio.json")
+    words = ("enrol", "red", "studio", file, "--key", str(key), "--days", days)
+    assert "A file cannot be used for" in run(*words, fails=True)
+    assert not Path(file).exists()
 
 
 def test_an_old_file_is_refused(fleet: Fleet, run: Run, key: Path, tmp_path: Path) -> None:

@@ -3,21 +3,21 @@
     python tests/generator/golden.py [--write] [NAME...]
 
 A case is built alone, with the bundled standard suites and without quirks; the dictionary's
-title names the app. The case BASE holds its whole module. Every other case holds how its module
-differs from that of BASE, part by part: a part is a statement, or a row of a table. A file that is
-lost gives an empty module. `--write` rewrites what differs, prints it, and then ends with 1, so
-that it cannot stay switched on unnoticed.
+title names the app. A case holds how its module differs from BASE, a committed module of a real
+app, part by part: a part is a statement, or a row of a table. A file that is lost gives an empty
+module. `--write` rewrites what differs, prints it, and then ends with 1, so that it cannot stay
+switched on unnoticed.
 
 A difference lists the parts of BASE that the case is `without`, then each part that differs (`-`
 what BASE has, `+` what the case has) or that only the case has, with the part that it comes after.
 A line that is only added follows the line before it. The facts of the app (title, identifier,
-digest) count as equal; blank lines between parts and the breaks of short statements are black's.
+digest, what to change) count as equal; blank lines between parts and the breaks of short statements
+are black's.
 """
 
 import argparse
 import ast
 import difflib
-import hashlib
 import re
 import sys
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ from iac_gen.xml import LoadedDictionary, LoadError, parse_dictionary
 
 CASES = Path(__file__).parent.parent / "cases"
 DICTIONARY = "app.sdef"
-BASE = "radiant-player-undeclared-prefix"
-MODULE = "expected.py"
+BASE = Path(__file__).parents[2] / "generated" / "iac_tools" / "shortcuts.py"
+"""The committed module with the fewest differences; `nox -s drift` holds it to what is built."""
 DIFFERENCE = "expected.diff"
 DIAGNOSTICS = "expected.txt"
 
@@ -70,27 +70,25 @@ def build_case(name: str) -> tuple[str, str]:
 def built(name: str) -> dict[str, str]:
     """Return the files that case `name` should hold beside its dictionary."""
     module, diagnostics = build_case(name)
-    if name == BASE:
-        return {MODULE: module, DIAGNOSTICS: diagnostics}
-    return {DIFFERENCE: compare_with_base(name, module), DIAGNOSTICS: diagnostics}
+    return {DIFFERENCE: compare_with_base(module) if module else "", DIAGNOSTICS: diagnostics}
 
 
-def compare_with_base(name: str, module: str) -> str:
-    """Return how the module of case `name` differs from the one of BASE."""
-    base = (CASES / BASE / MODULE).read_text(encoding="utf-8")
-    if not module:
-        return ""
-    for old, new in zip(_facts_of(base, BASE), _facts_of(module, name), strict=True):
+def compare_with_base(module: str) -> str:
+    """Return how the module of a case differs from BASE."""
+    base = BASE.read_text(encoding="utf-8")
+    for old, new in zip(_facts_of(base), _facts_of(module), strict=True):
         base = base.replace(old, new)
     return compare_modules(base, module)
 
 
-def _facts_of(module: str, name: str) -> tuple[str, str, str, str]:
-    """Return what each case has of its own: digest, identifier, name of the objects, title."""
-    digest = hashlib.sha256((CASES / name / DICTIONARY).read_bytes()).hexdigest()[:12]
+def _facts_of(module: str) -> tuple[str, ...]:
+    """Return what each module has of its own: the digest and what to change, the identifier, the
+    name of the objects and the title."""
+    source = re.search(r"sha256 (\w+)\)\. Do not edit:\n(.+)", module)
     app = re.search(r'^APP: Final = App\("([\w.]+)", "(.+)"\)$', module, re.MULTILINE)
+    assert source is not None
     assert app is not None, "a module names its app"
-    return digest, app[1], f"{app[2].lower().replace(' ', '_')}_objects", app[2]
+    return *source.groups(), app[1], f"{app[2].lower().replace(' ', '_')}_objects", app[2]
 
 
 def split_module(module: str) -> dict[str, list[str]]:
@@ -150,7 +148,7 @@ def committed(name: str) -> dict[str, str | None]:
     folder = CASES / name
     return {
         file: (folder / file).read_text(encoding="utf-8") if (folder / file).is_file() else None
-        for file in (MODULE if name == BASE else DIFFERENCE, DIAGNOSTICS)
+        for file in (DIFFERENCE, DIAGNOSTICS)
     }
 
 

@@ -39,9 +39,10 @@ ACTS = {
     "::test_each_row_for_a_question_fits_the_call_that_it_tells_of",
     "planner": "generator/test_field.py::test_what_a_row_says_of_a_cost_is_weighed",
     "recipe": "generator/test_field.py::test_recipes_that_take_the_safe_form_are_there",
-    "lint": "applescript/test_known_traps.py"
+    "lint": "applescript/test_script_failures.py"
     "::test_a_script_that_does_it_is_told_and_one_beside_it_is_not",
-    "guide": "applescript/test_known_traps.py::test_each_row_for_guides_stands_in_that_of_its_app",
+    "guide": "applescript/test_script_failures.py"
+    "::test_each_row_for_guides_stands_in_that_of_its_app",
     "code": "generator/test_field.py::test_our_own_code_is_held_to_the_safe_form_by_a_test",
 }
 # Bundle id -> how many rows it has at least.

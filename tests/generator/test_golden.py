@@ -37,7 +37,6 @@ def test_writing_says_what_it_rewrote_and_fails_once(
 ) -> None:
     name = golden.names()[0]
     shutil.copytree(golden.CASES / name, tmp_path / name)
-    shutil.copytree(golden.CASES / golden.BASE, tmp_path / golden.BASE)
     monkeypatch.setattr(golden, "CASES", tmp_path)
     module = tmp_path / name / golden.DIFFERENCE
     right = module.read_text()

@@ -1,4 +1,4 @@
-"""Hostile dictionaries by the id of the sample that each was written from, class `sdef/build`.
+"""Hostile dictionaries and bundles by the id of the sample that each was written from.
 
 Each goes through the real pipeline and ends in its safe outcome. The payloads would make the
 file CANARY; it must never be there.
@@ -6,6 +6,11 @@ file CANARY; it must never be there.
 
 import ast
 import json
+import os
+import plistlib
+import struct
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +18,14 @@ from xml.sax.saxutils import quoteattr
 
 import pytest
 from click.testing import CliRunner, Result
-from making import imported, inputs, read, sdef, source
+from dictionaries import HOSTILE
+from making import build, imported, inputs, read, sdef, source
+from test_doors import app_that_says
+from test_macos import apps, bundle, reason
 
 from iac_gen.build_tools import build_module
 from iac_gen.cli import cli
+from iac_gen.macos import AppBundle, Unscriptable, installed_bundles
 from iac_gen.model import Dictionary, SdefClass, SdefCommand, Source
 from iac_gen.pipeline import build_folder
 from iac_gen.quirks import QuirkDecisions
@@ -265,9 +274,7 @@ def test_s37_a_command_of_another_meaning_under_one_name_is_another_tool() -> No
 
 
 def test_every_sample_of_this_class_has_a_test_here(corpus: Path) -> None:
-    here = (
-        Path(__file__).read_text() + (Path(__file__).parent / "test_hostile_bundles.py").read_text()
-    )
+    here = Path(__file__).read_text()
     rows = (corpus / "hostile-inputs.tsv").read_text().splitlines()[1:]
     ids = [row.split("\t")[0] for row in rows if row.split("\t")[1] == "sdef/build"]
     assert len(ids) >= 20
@@ -281,3 +288,198 @@ def test_a_module_of_hostile_text_says_what_was_cleaned() -> None:
     (item,) = one.dictionary.declared_items()
     assert isinstance(item, SdefCommand | SdefClass)
     assert item.description == clean_text("a\u202eb")
+
+
+def plist(folder: Path, content: bytes) -> None:
+    path = bundle(folder, "Diary.app")
+    (path / "Contents" / "Info.plist").write_bytes(content)
+
+
+def binary(objects: list[bytes], top: int = 0) -> bytes:
+    """Return a binary plist of raw objects with references of two bytes."""
+    body, offsets = b"bplist00", []
+    for one in objects:
+        offsets.append(len(body))
+        body += one
+    table = b"".join(struct.pack(">I", offset) for offset in offsets)
+    return body + table + struct.pack(">6xBBQQQ", 4, 2, len(objects), top, len(body))
+
+
+def array(*refs: int) -> bytes:
+    return bytes([0xA0 | len(refs)]) + b"".join(struct.pack(">H", ref) for ref in refs)
+
+
+KEY = b"\x5f\x10\x12CFBundleIdentifier"
+# Each list holds the next one twice: written out it has 2 ** 60 items.
+BUSHY = [array(n + 1, n + 1) for n in range(2, 62)] + [array()]
+DEEP = [array(n + 1) for n in range(2, 30_000)] + [array()]
+
+BOMBS = {
+    "entities": b'<?xml version="1.0"?><!DOCTYPE plist [<!ENTITY a "aaaaaaaaaa">'
+    + b"".join(b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(12))
+    + b"]><plist><dict><key>a</key><string>&m;</string></dict></plist>",
+    "external": b'<!DOCTYPE plist [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    b"<plist><dict><key>OSAScriptingDefinition</key><string>&x;</string></dict></plist>",
+    "nested xml": b"<plist>" + b"<array>" * 25_000 + b"</array>" * 4_000 + b"</plist>",
+    "itself": binary([b"\xd1\x00\x01\x00\x00", KEY]),
+    "bushy": binary([b"\xd1\x00\x01\x00\x02", KEY, *BUSHY]),
+    "deep": binary([b"\xd1\x00\x01\x00\x02", KEY, *DEEP]),
+    "long array": binary([b"\xaf\x13" + b"\xff" * 8]),
+    "huge": b"<plist>" + b" " * 600_000 + b"</plist>",
+    "escape": b"<plist><\x1b[31m></plist>",
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", BOMBS)
+def test_s30_a_hostile_plist_is_a_reason_and_does_not_hang(tmp_path: Path, name: str) -> None:
+    plist(tmp_path, BOMBS[name])
+    told = reason(tmp_path)
+    assert told.startswith(("has an Info.plist that ", "has no scripting dictionary"))
+    assert told.isprintable()
+    assert len(told) < 300
+
+
+def test_a_plist_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = bundle(tmp_path, "Diary.app")
+    (path / "Contents" / "Info.plist").unlink()
+    os.mkfifo(path / "Contents" / "Info.plist")
+    assert reason(tmp_path) == "has no Info.plist"
+
+
+@pytest.mark.parametrize(
+    "declared", ["a\0b", "a" * 5000, ".", "..", "/", "loop", "pipe", "a\u202eb\n", "//etc/passwd"]
+)
+def test_a_name_of_a_dictionary_leads_nowhere_else(tmp_path: Path, declared: str) -> None:
+    path = bundle(tmp_path, "Diary.app", "Diary.sdef")
+    resources = path / "Contents" / "Resources"
+    (resources / "loop.sdef").symlink_to(resources / "loop.sdef")
+    os.mkfifo(resources / "pipe.sdef")
+    raw = plistlib.dumps({"OSAScriptingDefinition": "@"}, fmt=plistlib.FMT_BINARY)
+    if "\0" in declared:
+        content = raw.replace(b"\x51@", b"\x53a\0b")
+        # The one object grew by two bytes, and so did the place of the table behind it.
+        content = content[:-1] + bytes([content[-1] + 2])
+    else:
+        content = plistlib.dumps({"OSAScriptingDefinition": declared}, fmt=plistlib.FMT_BINARY)
+    (path / "Contents" / "Info.plist").write_bytes(content)
+    told = reason(tmp_path)
+    assert told.startswith("its dictionary ")
+    assert told.endswith(" is not in its Resources folder")
+    assert told.isprintable()
+    assert len(told) < 130
+
+
+def test_resources_that_lie_outside_the_bundle_are_not_its_own(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "Diary.sdef").write_bytes(sdef())
+    path = bundle(tmp_path / "apps", "Diary.app", OSAScriptingDefinition="Diary")
+    (path / "Contents" / "Resources").rmdir()
+    (path / "Contents" / "Resources").symlink_to(outside)
+    assert reason(tmp_path / "apps") == "its dictionary Diary is not in its Resources folder"
+
+
+def test_a_bundle_that_links_to_itself_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "Loop.app").symlink_to(tmp_path / "Loop.app")
+    bundle(tmp_path, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
+    assert [one.name for one in apps(tmp_path)] == ["Diary"]
+
+
+@pytest.mark.parametrize("identifier", ["com.apple.mail", "com.apple.Mail", "COM.APPLE.MAIL"])
+def test_s32_an_impostor_does_not_take_the_place_of_the_system_s_app(
+    tmp_path: Path, identifier: str
+) -> None:
+    system, downloads = tmp_path / "system", tmp_path / "downloads"
+    facts = {"OSAScriptingDefinition": "Mail"}
+    bundle(system, "Mail.app", "Mail.sdef", CFBundleIdentifier="com.apple.mail", **facts)
+    bundle(downloads, "Aardvark.app", "Mail.sdef", CFBundleIdentifier=identifier, **facts)
+    bundle(downloads, "Diary.app", "Mail.sdef", CFBundleIdentifier="com.example.d", **facts)
+    mail, impostor, diary = installed_bundles([downloads], [str(system)], [])[0]
+    assert isinstance(mail, AppBundle)
+    assert isinstance(diary, AppBundle)
+    assert isinstance(impostor, Unscriptable)
+    assert impostor.path == downloads / "Aardvark.app"
+    assert impostor.reason == (
+        f"uses {identifier}, which is the bundle id of {system / 'Mail.app'}"
+    )
+
+
+ROOT = Path(__file__).parent.parent.parent
+# A fresh interpreter reports every audit event but those of the importer itself. What modules
+# share is imported first: the contract and `typing` are ours and Python's, not generated.
+AUDIT = r"""
+import collections.abc, importlib, json, os, sys, typing
+import iac_runtime.tool
+sys.path.insert(0, sys.argv[1])
+found = []
+reading = os.O_ACCMODE
+
+def hook(event, arguments):
+    if event == "import" or event == "marshal.loads" or event == "os.listdir":
+        return
+    if event in ("compile", "exec"):
+        where = getattr(arguments[-1], "co_filename", arguments[-1])
+        if str(where).endswith(".py"):
+            return
+    if event == "open":
+        path, _, flags = arguments
+        name = os.fsdecode(path) if isinstance(path, (str, bytes)) else str(path)
+        if name.endswith((".py", ".pyc")) and not (flags & reading):
+            return
+    if event == "sys._getframe":
+        # How `NamedTuple`, `TypeVar` and the like find the module that they stand in.
+        return
+    found.append([event, repr(arguments)[:200]])
+
+sys.addaudithook(hook)
+for name in sys.argv[2].split(","):
+    importlib.import_module(name)
+done = list(found)
+print(json.dumps(done))
+"""
+
+
+def events(folder: Path, *names: str) -> list[list[str]]:
+    """Return what importing modules from `folder` does beside reading them."""
+    # What objects of apps are made from is ours, and looks at itself where it is imported.
+    begins = f"import sys\nsys.path[:0] = {paths()!r}\nimport iac_runtime.objects\n"
+    ran = subprocess.run(
+        [sys.executable, "-B", "-I", "-c", f"{begins}{AUDIT}", str(folder), ",".join(names)],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    return list(json.loads(ran.stdout))
+
+
+def paths() -> list[str]:
+    return [str(ROOT / "runtime")]
+
+
+@pytest.mark.process
+def test_importing_every_committed_module_only_reads_modules(generated: Path) -> None:
+    names = [path.stem for path in sorted(generated.glob("*.py")) if path.stem != "__init__"]
+    assert len(names) > 10
+    assert events(generated, *names) == []
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) -> None:
+    names = []
+    for number, text in enumerate(HOSTILE):
+        files = build(app_that_says(text))
+        (key,) = (name for name in files if f"{name[:-3]}_objects.py" in files)
+        (tmp_path / f"hostile_{number}.py").write_text(files[key])
+        names.append(f"hostile_{number}")
+    assert events(tmp_path, *names) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.process
+@pytest.mark.parametrize(("text", "event"), [
+    ("open('/etc/hosts')", "open"), ("import os; os.system('true')", "os.system"),
+    ("exec('1')", "compile"), ("import socket; socket.socket()", "socket.__new__"),
+])  # fmt: skip
+def test_the_audit_sees_what_a_module_must_not_do(tmp_path: Path, text: str, event: str) -> None:
+    (tmp_path / "bad.py").write_text(f"{text}\n")
+    assert event in [one for one, _ in events(tmp_path, "bad")]

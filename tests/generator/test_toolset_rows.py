@@ -50,6 +50,7 @@ def test_a_function_says_all_that_a_client_is_told() -> None:
                     "type": "integer",
                     "minimum": 1,
                     "description": "How often, or else once.",
+                    "default": 1,
                 },
             },
             "required": ["target"],

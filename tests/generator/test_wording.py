@@ -2,18 +2,22 @@
 
 import ast
 import itertools
+import json
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from dictionaries import ANY_TEXT, DICTIONARIES, HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
-from making import build, inputs, read, sdef, source
+from making import DIARY, build, inputs, read, sdef, source
 
+from iac_base.errors import InvalidParameterError
 from iac_gen.build_tools import build_module
+from iac_gen.cli import cli
 from iac_gen.descriptions import (
     MAX_PARAMETER,
     MAX_SUMMARY,
@@ -37,6 +41,9 @@ from iac_gen.quirks import QuirkDecisions
 from iac_gen.render import render_module
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.text import clean_text
+from iac_runtime import connect
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call
 
 
 def worded(one: Source, *, wording: bool = True) -> tuple[Module, list[str]]:
@@ -324,3 +331,83 @@ def test_with_the_app_s_words_a_module_is_still_rendered_and_proven() -> None:
     compile(text, "diary.py", "exec")
     assert f'"""{CANARY}. ' in text
     assert all(t.summary.startswith(CANARY) for t in made.tools if t.op == "command")
+
+
+SAID = "Looks for an entry from an earlier year"
+FIND = f'<command name="find" code="diarfind" description="{SAID}"/>'
+
+
+def build_worded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> Path:
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    path = tmp_path / "Diary.sdef"
+    path.write_bytes(sdef(DIARY + FIND))
+    folder = tmp_path / "tools"
+    arguments = ["build", "--dictionary", str(path), "--output", str(folder), *options]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_a_build_can_have_our_words_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = build_worded(tmp_path, monkeypatch, "--descriptions", "own")
+    assert not [path.name for path in folder.iterdir() if SAID in path.read_text()]
+
+
+def test_the_app_s_words_stand_as_they_are_and_their_origin_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = build_worded(tmp_path, monkeypatch)
+    rows = [json.loads(line) for line in (folder / "listing.jsonl").read_text().splitlines()]
+    (find,) = (row for row in rows if row["name"] == "diary_find")
+    assert find["description"] == f"{SAID}. SAFE."
+    assert find["_meta"] == {"iac/wording": "app"}
+    assert not any("iac/wording" in row.get("_meta", {}) for row in rows if row is not find)
+
+
+def test_asking_for_other_words_is_another_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = (build_worded(tmp_path, monkeypatch) / "diary.py").read_text()
+    build_worded(tmp_path, monkeypatch, "--descriptions", "own")
+    assert (build_worded(tmp_path, monkeypatch) / "diary.py").read_text() == own
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "name", "least", "most"),
+    [
+        ("music_set_volume", {}, "volume", 0, 100),
+        ("reminders_set_priority", {"reminder": "reminders[0]"}, "priority", 0, 9),
+    ],
+)
+def test_edges_of_a_stated_range(
+    tool: str, given: dict[str, object], name: str, least: int, most: int
+) -> None:
+    mac = connect(simulate=True)
+    try:
+        for value in (least, most):
+            mac.call(tool, **given, **{name: value})
+        for value in (least - 1, most + 1, 400):
+            with pytest.raises(InvalidParameterError, match=name):
+                mac.call(tool, **given, **{name: value})
+    finally:
+        mac.close()
+
+
+@pytest.mark.parametrize(("target", "properties", "says"), [
+    ("application", {"sound volume": 400}, "sound volume: 400 is not from 0 to 100."),
+    ("tracks[0]", {"rating": -5}, "rating: -5 is not from 0 to 100."),
+    ("tracks[0]", {"rating": 80, "year": 400}, ""),
+])  # fmt: skip
+def test_a_property_takes_what_the_tool_that_sets_it_says(
+    target: str, properties: dict[str, int], says: str
+) -> None:
+    gate = build_gate(GateOptions(simulate=""))
+    call = Call("music_set", {"target": target, "properties": properties})
+    if not says:
+        assert gate.plan_call(call)
+        return
+    with pytest.raises(InvalidParameterError) as caught:
+        gate.plan_call(call)
+    assert caught.value.message == says
+    assert "Decide what" in caught.value.suggestion
+    assert caught.value.next is None

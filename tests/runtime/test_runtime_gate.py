@@ -1,5 +1,7 @@
-"""The gate on simulated apps: what a caller gets, is refused, and is told."""
+"""The gate on simulated apps: what a caller may say, gets and is told; what is remembered."""
 
+import logging
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -7,16 +9,23 @@ from typing import Any
 import pytest
 from diary_world import WORLD, call, gate_of
 
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, InvalidParameterError, ToolError, UnknownToolError
+from iac_base.files import open_state
+from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
+from iac_runtime.gate.opening import open_audit
+from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.gate.results import structured_content
 from iac_runtime.language.compose import effective_level
 from iac_runtime.language.steps import Event
 from iac_runtime.language.text import jxa_line
-from iac_runtime.tool import Level, Spec
+from iac_runtime.tool import Level, Param, Spec
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.tables import Operation, Tables
+from iac_simulator.scenario import FaultScenario, InjectedFault
 
 
 @pytest.fixture
@@ -312,3 +321,209 @@ def test_apps_that_are_newer_than_their_tools_are_named(catalogue: Catalogue) ->
     outcome = gate_of(catalogue, WORLD, stale=lambda: [line]).call(Call("list_apps", {}))
     assert isinstance(outcome, CompletedCall)
     assert outcome.note == line
+
+
+def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
+    for spelling in ({"in": "journals[0]"}, {"in_": "journals[0]"}, {"In": "journals[0]"}):
+        outcome = gate.call(
+            Call("diary_search", {"text": "x", "mood": "not So happy", **spelling}), dry_run=True
+        )
+        assert isinstance(outcome, CompletedCall)
+        assert outcome.line == (
+            'Application("com.example.Diary").search("x", '
+            '{in: Application("com.example.Diary").journals[0], withMood: "not so happy"})'
+        )
+
+
+@pytest.mark.parametrize(("tool", "arguments", "words"), [
+    ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
+    ("diary_list", {"element": "entry", "considering": "case"}, ["No dictionary", "script"]),
+    ("diary_list", {}, ["Missing required argument: element."]),
+    ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
+    ("diary_list", {"element": "entry", "limit": "many"}, ["limit must be a whole number, not"]),
+    ("diary_list", {"element": "entry", "limit": -1}, ["limit must be 0 or more, not -1."]),
+    ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
+    ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
+    ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
+    ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),
+    ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
+    ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
+    ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
+    ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
+    ("diary_set", {"target": "entries[0]", "properties": {}}, ["properties to set"]),
+    ("diary_make", {"element": "entry", "properties": {"x": 1}},
+     ['"x" is not a property of entry']),
+    ("diary_search", {"text": "x", "since": "soon"}, ["since", "not a date"]),
+    ("diary_export", {"to": "here.txt"}, ["not an absolute path"]),
+    ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
+    ("app_quit", {}, ["Missing required argument: app"]),
+])  # fmt: skip
+def test_a_wrong_argument_is_told_in_one_line_and_nothing_is_sent(
+    gate: Gate, tool: str, arguments: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        gate.call(Call(tool, arguments))
+    said = str(caught.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+    assert caught.value.command == tool
+    assert gate.simulator.events == []  # type: ignore[attr-defined]
+
+
+def test_an_unknown_tool_is_answered_with_the_nearest(gate: Gate) -> None:
+    with pytest.raises(UnknownToolError, match="Nearest: diary_list"):
+        gate.call(Call("diary_lst", {}))
+    with pytest.raises(UnknownToolError, match="list_apps"):
+        gate.call(Call("zzzzzz", {}))
+
+
+@pytest.mark.parametrize(("schema", "value", "words"), [
+    ({"type": "array", "items": {"type": "string", "enum": ["a b"]}}, ["A-B", "x"], "x[1]"),
+    ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
+    ({"type": "object", "properties": {"k": {}}, "additionalProperties": False}, {"kk": 1}, "k"),
+    ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
+    ({"type": "string", "maxLength": 2}, "abc", "at most 2 characters"),
+])  # fmt: skip
+def test_a_value_that_does_not_fit_its_schema_is_told_by_place(
+    schema: dict[str, Any], value: Any, words: str
+) -> None:
+    whole = {"type": "object", "properties": {"x": schema}, "additionalProperties": False}
+    with pytest.raises(InvalidParameterError) as caught:
+        check_arguments({"x": value}, whole)
+    assert "x" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_arguments_that_are_no_object_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="one object"):
+        check_arguments([], {})  # type: ignore[arg-type]
+    assert check_arguments({"x": None}, {"properties": {"x": {"type": "string"}}}) == {}
+
+
+def test_a_recipe_leaves_out_what_is_not_given() -> None:
+    params = {key: Param(key, key, "text") for key in ("a", "b", "c")}
+    fixed = {"one": {"x": "$a", "y": ["$b", 1]}, "two": {"z": ["$a"]}, "three": "$d", "four": {}}
+    spec = Spec("e", "SAFE", "SAFE", params, "list", "", "", fixed)
+    assert expand_recipe(spec, {"b": 2, "c": 3}) == {
+        "one": {"y": [2, 1]}, "three": "$d", "four": {}, "c": 3,
+    }  # fmt: skip
+
+
+def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r'entry with that name, write entries\["Monday"\]'
+    ):
+        gate.call(Call("diary_export", {"target": "Monday", "to": "/x"}))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_finite_number_is_said_to_be_none(value: float) -> None:
+    with pytest.raises(InvalidParameterError, match=r"^sizes\[1\] is not a finite number\."):
+        check_arguments({"sizes": [1, value]}, {"properties": {"sizes": {"type": "array"}}})
+
+
+MONDAY = 'journals.byId("j1").entries.byId("e1")'
+LONG = "https://weather.example/a-place-that-nobody-guesses"
+
+
+def test_the_log_tells_how_long_each_stage_of_a_call_took(
+    catalogue: Catalogue, own_data_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = gate_of(catalogue, WORLD, audit=open_audit)
+    with caplog.at_level(logging.DEBUG, "iac.gate"):
+        gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}))
+    gate.close()
+    stages = "plan judge answer limit intent execute".split()
+    shape = ", ".join(rf"{name} (\d+\.\d\d)" for name in stages)
+    [said] = [row.getMessage() for row in caplog.records if row.name == "iac.gate"]
+    took = re.fullmatch(rf"diary_get: {shape} ms", said)
+    assert took is not None, said
+    # Milliseconds: the simulated app takes one, and nothing here takes a minute.
+    assert 0.05 < sum(map(float, took.groups())) < 60_000
+
+
+def audited(gate: Any) -> list[Any]:
+    gate.close()
+    return find_calls(open_state(), AuditQuery(), 50)
+
+
+def test_a_failure_is_recorded_as_what_it_was(catalogue: Catalogue, own_data_folder: Path) -> None:
+    hung = FaultScenario((InjectedFault(error=-1743),))
+    gate = gate_of(catalogue, WORLD, audit=open_audit, faults=hung)
+    with pytest.raises(ToolError) as caught:
+        gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}))
+    assert (caught.value.app, caught.value.command) == ("Diary", "diary_get")
+    [row] = audited(gate)
+    assert (row.result, row.error) == (caught.value.type, caught.value.message)
+    assert row.ms is not None
+    assert 0 <= row.ms < 60_000
+
+
+def test_a_call_that_breaks_inside_is_an_execution_error(
+    catalogue: Catalogue, own_data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = gate_of(catalogue, WORLD, audit=open_audit)
+
+    def broken(*_args: Any, **_more: Any) -> Any:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(gate.executor, "execute", broken)
+    with pytest.raises(ValueError, match="broken"):
+        gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}))
+    assert [row.result for row in audited(gate)] == ["EXECUTION_ERROR"]
+
+
+def test_a_call_that_was_cancelled_is_recorded_so(
+    catalogue: Catalogue, own_data_folder: Path
+) -> None:
+    gate = gate_of(catalogue, WORLD, audit=open_audit)
+    cancel = Cancellation()
+    cancel.cancel()
+    with pytest.raises(ToolError):
+        gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}), cancel=cancel)
+    assert [row.result for row in audited(gate)] == ["cancelled"]
+
+
+def test_what_an_app_answers_is_remembered_as_text_of_strangers(catalogue: Catalogue) -> None:
+    gate = gate_of(catalogue, WORLD)
+    taint = gate.permissions.taint
+    gate.call(Call("diary_set", {"target": MONDAY, "properties": {"body": LONG}}))
+    gate.call(Call("diary_get", {"target": f"{MONDAY}.body"}))
+    # What the caller wrote and the app gave back is still the caller's, to this caller.
+    assert not taint.find_tainted_piece(LONG)
+    assert taint.find_tainted_piece(LONG, holder="another")
+    fresh = gate_of(catalogue, gate.simulator.state()["diary"])  # type: ignore[attr-defined]
+    fresh.call(Call("diary_get", {"target": f"{MONDAY}.body"}))
+    assert fresh.permissions.taint.find_tainted_piece(LONG)
+
+
+def test_a_result_that_is_cut_is_remembered_whole(catalogue: Catalogue) -> None:
+    gate = gate_of(catalogue, WORLD, limit=300)
+    gate.call(Call("diary_set", {"target": MONDAY, "properties": {"body": "x" * 500 + LONG}}))
+    fresh = gate_of(catalogue, gate.simulator.state()["diary"], limit=300)  # type: ignore[attr-defined]
+    answer = fresh.call(Call("diary_get", {"target": f"{MONDAY}.body"}))
+    assert isinstance(answer, CompletedCall)
+    assert LONG not in str(answer.value)
+    assert fresh.permissions.taint.find_tainted_piece(LONG)
+
+
+def test_what_an_error_says_is_remembered_too(catalogue: Catalogue) -> None:
+    says = FaultScenario((InjectedFault(error=-1743),))
+    gate = gate_of(catalogue, WORLD, faults=says)
+    with pytest.raises(ToolError) as caught:
+        gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}))
+    assert gate.permissions.taint.find_tainted_piece(caught.value.original)
+
+
+def test_several_calls_wait_for_their_places_one_by_one(
+    catalogue: Catalogue, own_data_folder: Path
+) -> None:
+    limits = RateLimits(writes=RateWindow(1, 1.1))
+    gate = gate_of(catalogue, WORLD, audit=open_audit, limiter=Limiter(limits=limits))
+    given = tuple({"target": MONDAY, "properties": {"body": f"{n}"}} for n in range(2))
+    answer = gate.call(Call("diary_set", {}, calls=given))
+    assert isinstance(answer, CompletedCall)
+    # A call of its own would be refused rather than wait for so long.
+    assert len(answer.value["results"]) == 2
+    assert [row.result for row in audited(gate)] == ["done", "done"]

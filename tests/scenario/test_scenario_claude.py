@@ -97,7 +97,22 @@ def test_messages_and_requests_of_a_program_come_on_standard_input(claude: Claud
     assert lines[0]["response"]["request_id"] == "r1"
     assert [line["result"] for line in lines if line["type"] == "result"] == ["Who?", "Welcome."]
     assert [line["type"] for line in lines].count("user") == 2
-    assert claude(*words, given="{").err.startswith("Error parsing streaming input line")
+    for wrong in ("{", "[" * 100_000):
+        ran = claude(*words, given=wrong)
+        assert ran.err.startswith("Error parsing streaming input line")
+        assert (ran.err.count("\n"), len(ran.err) < 2_000) == (1, True)
+    # Half a character, as a prompt has it that was cut in the middle.
+    ran = claude(*words, given=json.dumps(said("login \ud83d")))
+    assert json.loads(ran.out.splitlines()[-1])["result"] == "Who?"
+
+
+@pytest.mark.process
+def test_who_names_the_scenario_as_claudeless_does_needs_no_verbose(
+    claude: Claude, make: Make
+) -> None:
+    words, path = ("-p", "login", "--output-format", "stream-json"), str(make(TALK))
+    for ran in (claude(*words, "--scenario", path), claude(*words, CLAUDELESS_SCENARIO=path)):
+        assert (ran.status, json.loads(ran.out.splitlines()[-1])["result"]) == (0, "Who?")
 
 
 @pytest.mark.process
@@ -127,9 +142,22 @@ def test_settings_and_servers_are_files_or_texts(claude: Claude, tmp_path: Path)
             ("-p", "x", "--input-format", "stream-json"),
             "Error: --input-format=stream-json requires",
         ),
+        (
+            ("-p", "x", "--output-format", "stream-json"),
+            "Error: When using --print, --output-format=stream-json requires --verbose",
+        ),
         (("-p", "x", "--resume", "550e8400-e29b-41d4-a716-446655440000"), "No conversation found"),
         (("-p", "never said"), "no rule matches the prompt 'never said'"),
         (("-p", "x", "--setting-sources", "all"), "Invalid setting source: all"),
+        (
+            ("-p", "x", "--settings", '{"permissions": {"allow": 5}}'),
+            "settings: permissions.allow must be a list of texts.",
+        ),
+        (("-p", "x", "--settings", '{"permissions": {"defaultMode": []}}'), "[] is not one of"),
+        (
+            ("-p", "x", "--settings", '{"hooks": {"UserPromptSubmit": [5]}}'),
+            "settings: hooks.UserPromptSubmit must be a list of objects.",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_1(

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
@@ -158,23 +157,6 @@ def test_a_report_shows_each_conversation(
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("2", "2")
     assert [case.get("name") for case in suite] == ["go", "wrong"]
-
-
-@pytest.mark.process
-def test_a_change_plays_it_again(make: Make, tmp_path: Path) -> None:
-    path = make('prompts = ["go"]\ndefault_response = "one"\n')
-    words = [sys.executable, "-m", "iac_scenario", "run", str(path), "--watch"]
-    with (
-        (tmp_path / "seen").open("w+b") as seen,
-        subprocess.Popen(words, stdout=seen, stderr=subprocess.DEVNULL) as child,
-    ):
-        for text in ("one", "two"):
-            path.write_text(f'prompts = ["go"]\ndefault_response = "{text}"\n')
-            os.utime(path, (1, len(text) + ord(text[0])))
-            while f"{text}\n" not in (tmp_path / "seen").read_text():
-                assert child.poll() is None
-                time.sleep(0.05)
-        child.terminate()
 
 
 ALONE = """

@@ -96,8 +96,8 @@ def test_the_user_is_asked_and_plans_are_approved(make: Make, run: Run, tmp_path
           { tool = "Write", input = { file_path = "a", content = "1" }, expect = { is_error = false } },
           { tool = "EnterPlanMode", expect = { is_error = false } },
           { tool = "Write", input = { file_path = "a", content = "1" }, expect = { is_error = true } },
-          { tool = "TodoWrite", input = { todos = [{ content = "Buy", status = "pending" }] }, expect = { json_path = { "$.oldTodos" = [], "$.newTodos[0].activeForm" = "Buy" } } },
-          { tool = "TodoWrite", input = { todos = [{ content = "Buy", status = "soon" }] }, expect = { is_error = true } },
+          { tool = "TodoWrite", input = { todos = [{ content = "Buy", status = "pending", activeForm = "Buying" }] }, expect = { json_path = { "$.oldTodos" = [], "$.newTodos[0].activeForm" = "Buying" } } },
+          { tool = "TodoWrite", input = { todos = [{ content = "Buy", status = "soon", activeForm = "Buying" }] }, expect = { is_error = true, contains = "expected one of" } },
         ]
         """)  # noqa: E501
     ran = run("run", path, "-p", "x", "--config-dir", tmp_path / "c")
@@ -107,7 +107,7 @@ def test_the_user_is_asked_and_plans_are_approved(make: Make, run: Run, tmp_path
     assert plan.read_text() == "# Do it"
     [todos] = (tmp_path / "c" / "todos").iterdir()
     assert json.loads(todos.read_text()) == [
-        {"content": "Buy", "status": "pending", "activeForm": "Buy"}
+        {"content": "Buy", "status": "pending", "activeForm": "Buying"}
     ]
 
 

@@ -34,7 +34,9 @@ tool_execution.mode = "simulated"
     ("Read", '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }', "2\tprint('hi')\n"),
     ("Read", '{ file_path = "empty" }', "<system-reminder>Warning: the file exists but is"),
     ("Read", '{ file_path = "none" }', "Error: File does not exist. Note: your"),
-    ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
+    ("Read", '{ file_path = "binary" }',
+     "Error: <tool_use_error>This tool cannot read binary files. The file appears to be a binary"
+     " file. Please"),
     ("Read", '{ path = "x" }',
      "Error: <tool_use_error>InputValidationError: Read failed due to the following issues:\nThe"),
     ("Read", '{ file_path = "src" }', "Error: EISDIR: illegal operation on a directory"),
@@ -228,6 +230,59 @@ def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: A
     (tmp_path / "file").write_text("")
     ran = run("run", make(f'tool_execution.sandbox_root = "file"\n{text}'), "-p", "x")
     assert (ran.status, "Not a directory" in ran.err) == (2, True)
+
+
+@pytest.mark.usefixtures("confinement")
+@pytest.mark.parametrize(("tool", "given_input"), [
+    ("Grep", 'pattern = "o", head_limit = nan'), ("Grep", 'pattern = "o", offset = inf'),
+    ("Grep", 'pattern = "o", context = "2.0", output_mode = "content"'),
+    ("Bash", f'command = "echo o", timeout = 1{"0" * 400}'),
+    ("Bash", 'command = "echo o", timeout = 0'),
+    ("Read", 'file_path = "a", limit = "-1", offset = "1"'),
+])  # fmt: skip
+def test_numbers_out_of_bounds_are_as_good_as_none(
+    make: Make, run: Run, tool: str, given_input: str
+) -> None:
+    path = make(f"""
+        prompts = ["x"]
+        tool_execution = {{ mode = "simulated", files = {{ a = "o" }} }}
+        default_response.tool_calls = [
+          {{ tool = "{tool}", input = {{ {given_input} }}, expect = {{ contains = "o" }} }},
+        ]
+        """)
+    assert run("check", path).status == 0
+    ran = run("run", path)
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.usefixtures("confinement")
+def test_only_the_lines_of_bash_that_a_list_names_run(make: Make, run: Run, tmp_path: Path) -> None:
+    text = """
+    tool_execution = {{ mode = "{mode}", sandbox_root = "box", allow_real_bash = {named} }}
+    [default_response]
+    tool_calls = [{{ tool = "Bash", input = {{ command = {line!r} }}{more} }}]
+    """
+
+    def play(line: str, more: str, named: str, mode: str = "simulated") -> tuple[int, str, str]:
+        return run("run", make(text.format(mode=mode, named=named, line=line, more=more)),
+                   "-p", "x")  # fmt: skip
+
+    listed, scripted = '["mkdir *", "echo:*"]', ", result = 'from the file'"
+    line, checked = "mkdir -p .git/hooks && echo made", ", expect.equals = 'made'"
+    assert play(line, checked, listed)[0] == 0, "What is named may change Git folders"
+    assert (tmp_path / "box/.git/hooks").is_dir()
+    told = f"{scripted}, expect.equals = 'from the file'"
+    for other in ("echo made; touch left", "touch left", "echo $(touch left)", "echomade"):
+        assert play(other, told, listed)[0] == 0, other
+        status, _, err = play(other, "", listed)
+        assert (status, "no result for this call of Bash" in err) == (1, True), other
+        path = make(text.format(mode="simulated", named=listed, line=other, more=""))
+        assert "allow_real_bash" in run("check", path).err
+    assert not (tmp_path / "box/left").exists()
+    assert play("touch left", ", expect.is_error = false", "true")[0] == 0
+    assert play("touch .bashrc", ", expect.contains = 'refused'", "false")[0] == 0
+    assert "allow_real_bash has no effect: Bash is in" in play("true", scripted, "true", "mock")[2]
+    assert "allow_real_bash" not in play("echo made", checked, listed, "live")[2]
 
 
 def test_a_file_of_the_scenario_cannot_lie_outside(make: Make, run: Run) -> None:

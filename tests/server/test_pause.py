@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import warm
 from piped import Piped
-from talking import HANDSHAKE
+from talking import ENVELOPE, HANDSHAKE
 
 pytestmark = pytest.mark.process
 
@@ -64,6 +64,30 @@ def test_a_pause_ends_the_calls_under_way(server: Piped) -> None:
     said = text_of(server.wait(slow)[slow])
     assert '"not_sent"' in said
     assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("how", ["pause", "rule"])
+def test_a_call_that_waits_for_a_person_is_held_to_what_was_forbidden_meanwhile(
+    server: Piped, how: str
+) -> None:
+    policy = server.log.parent / "policy.toml"
+    rules = 'approvers = ["client"]\n[[ask]]\napp = "Notes"\n'
+    policy.write_text(rules)
+    abilities = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    make = {"name": "notes_make_note", "arguments": {"name": "Mine"}}
+    call = {"name": "write_tool", "arguments": make, "_meta": {**ENVELOPE, **abilities}}
+    asked = server.ask("tools/call", call)["result"]
+    assert asked["resultType"] == "input_required"
+    time.sleep(1)
+    if how == "pause":
+        run_policy(server, "pause")
+    else:
+        policy.write_text(f'{rules}[[deny]]\napp = "Notes"\nwhy = "Paused by a rule."\n')
+    accepted = {"action": "accept", "content": {"answer": "Allow once"}}
+    again = {"inputResponses": {"approval": accepted}, "requestState": asked["requestState"]}
+    refused = server.ask("tools/call", {**call, **again})
+    assert refused["result"]["isError"]
+    assert "aused" in text_of(refused)
 
 
 def test_a_rule_that_is_saved_holds_for_the_next_call_of_a_running_server(server: Piped) -> None:

@@ -1,20 +1,27 @@
-"""Recipes through a client: only those whose apps are there, filled in, and nothing smuggled in."""
+"""Recipes, completion and skills through a client: only those whose apps are there."""
 
+import json
 import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import mcp_types as types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
-from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
+from real_clients import ERAS, TOOLS, ask, ask_tools, backing_of, build_sdk_server, write_tools
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.methods import MAX_COMPLETIONS, build_methods
 from iac_runtime.serve.resources import PROMPTS, prompt_text
 from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.catalogue import Catalogue
@@ -147,3 +154,136 @@ def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, er
             assert caught.value.code == -32603
 
     ask(server, question, era)
+
+
+MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
+GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")
+TOOL = types.ResourceTemplateReference(uri="iac://tools/{name}")
+
+
+async def values(client: Client, ref: Any, name: str, value: str) -> list[str]:
+    return (await client.complete(ref, {"name": name, "value": value})).completion.values
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_keys_of_apps_and_names_of_tools_are_completed(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        assert await values(client, MODEL, "key", "") == ["finder", "mail", "notes"]
+        assert await values(client, MODEL, "key", "No") == ["notes"]
+        assert await values(client, MODEL, "key", "nites") == ["notes"]
+        found = await values(client, TOOL, "name", "notes_li")
+        assert found[:3] == ["notes_list", "notes_list_folders", "notes_list_notes"]
+        assert "mail_list_unread" in await values(client, TOOL, "name", "unread")
+        assert await values(client, TOOL, "name", "click_m") == ["click_menu"]
+        assert await values(client, TOOL, "name", "find_to") == ["find_tools"]
+
+    ask_tools(tools, question, era)
+
+
+def test_an_argument_of_a_recipe_is_completed(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        folder = types.PromptReference(name="tidy_folder")
+        assert await values(client, folder, "folder", "~/Do") == ["~/Documents", "~/Downloads"]
+        assert await values(client, folder, "nothing", "") == []
+        assert await values(client, types.PromptReference(name="nothing"), "folder", "") == []
+
+    ask_tools(tools, question)
+
+
+def test_guides_are_completed_for_a_page_and_for_a_recipe(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        assert await values(client, GUIDE, "name", "no") == ["notes", "keynote"]
+        assert "mail" in await values(client, GUIDE, "name", "")
+        assert await values(client, GUIDE, "nothing", "") == []
+        recipe = types.PromptReference(name="script_app")
+        assert await values(client, recipe, "app", "safri") == ["safari"]
+        assert await values(client, recipe, "task", "") == []
+
+    ask_tools(tools, question)
+
+
+def test_what_is_not_known_has_no_values_and_many_are_cut(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        other = types.ResourceTemplateReference(uri="iac://nothing/{x}")
+        assert await values(client, other, "x", "") == []
+        assert await values(client, TOOL, "nothing", "") == []
+        result = types.ResourceTemplateReference(uri="iac://results/{id}{?offset}")
+        assert await values(client, result, "id", "a") == []
+        found = (await client.complete(TOOL, {"name": "name", "value": ""})).completion
+        assert (len(found.values), found.has_more) == (MAX_COMPLETIONS, True)
+        assert (found.total or 0) > MAX_COMPLETIONS
+
+    ask_tools(tools, question)
+
+
+def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
+    backing = backing_of(tools, gate=build_gate(GateOptions([tools], "", read_only=True)))
+
+    async def question(client: Client) -> None:
+        found = await values(client, TOOL, "name", "notes_")
+        assert "notes_list" in found
+        assert not {"notes_set", "notes_make", "notes_delete"} & set(found)
+        assert "list_windows" in await values(client, TOOL, "name", "list_w")
+        for hidden in ("perform_action", "execute_applescript", "app_quit", "write_tool"):
+            assert hidden not in await values(client, TOOL, "name", hidden)
+
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
+    backing.close()
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def ask_newer(*requests: tuple[str, Mapping[str, Any]]) -> list[Any]:
+    """Return what the server answers to requests of the newer era, in their order."""
+    lines = [
+        {"jsonrpc": "2.0", "id": at, "method": method, "params": {**params, "_meta": MODERN}}
+        for at, (method, params) in enumerate(requests)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "iac_mcp", "serve", "--simulate"],
+        input="".join(f"{json.dumps(line)}\n" for line in lines),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    answers = {row["id"]: row for row in map(json.loads, done.stdout.splitlines())}
+    return [answers[at] for at in range(len(lines))]
+
+
+@pytest.mark.process
+def test_each_file_of_a_skill_is_what_the_list_says() -> None:
+    said, listed = ask_newer(("server/discover", {}), ("skills/list", {}))
+    assert "io.modelcontextprotocol/skills" in said["result"]["capabilities"]["extensions"]
+    result = listed["result"]
+    assert result["resultType"] == "complete"
+    assert {"ttlMs", "cacheScope"} <= result.keys()
+    skills = {row["frontmatter"]["name"]: row for row in result["skills"]}
+    chosen = skills["google-chrome"]
+    assert chosen["uri"] == "skill://google-chrome/SKILL.md"
+    files = chosen["resources"]
+    assert any("/scripts/" in row["uri"] for row in files)
+    (got, *reads) = ask_newer(
+        ("skills/get", {"uri": chosen["uri"]}),
+        *(("resources/read", {"uri": row["uri"]}) for row in files),
+    )
+    assert got["result"]["skill"] == chosen
+    for row, read in zip(files, reads, strict=True):
+        content = read["result"]["contents"][0]["text"].encode()
+        assert (len(content), f"sha256:{sha256(content).hexdigest()}") == (
+            row["size"],
+            row["digest"],
+        )
+    head = reads[0]["result"]["contents"][0]["text"].split("---\n")[1]
+    assert json.dumps(chosen["frontmatter"]["description"]) in head
+
+
+@pytest.mark.process
+def test_a_skill_that_is_not_there_is_the_callers_mistake() -> None:
+    answers = ask_newer(
+        ("skills/get", {"uri": "skill://mial/SKILL.md"}),
+        ("resources/read", {"uri": "skill://mail/scripts/nothing.js"}),
+    )
+    assert [answer["error"]["code"] for answer in answers] == [-32602, -32602]
+    assert "skill://mail/SKILL.md" in answers[0]["error"]["message"]

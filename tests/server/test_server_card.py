@@ -65,6 +65,8 @@ def test_pages_of_others_read_the_card_only_where_others_are_served(
         answer = Wire(root).http.get(root + path, headers=ELSEWHERE)
         assert answer.status_code == (200 if others else 403)
         assert not others or answer.headers["access-control-allow-origin"] == "*"
+        loaded = Wire(root).http.get(root + path, headers={"sec-fetch-site": "cross-site"})
+        assert loaded.status_code == answer.status_code
         named = Wire(root).http.get(root + path, headers={"host": "evil.example"})
         assert named.status_code == 421
     assert Wire(root).http.get(root + "/mcp", headers=ELSEWHERE).status_code == 403

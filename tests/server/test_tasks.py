@@ -1,20 +1,23 @@
 """Calls that take long, for clients of the tasks extension: a handle, then what became of them."""
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from real_clients import backing_of
+from over_http import Wire, events, over_http
+from real_clients import backing_of, build_sdk_server
 from scripted import Scripted, scripted, until
-from talking import ENVELOPE, Talk
+from talking import ENVELOPE, IDENTITY, Talk
 
 from iac_base.errors import Cancellation
+from iac_mcp.http import clients
 from iac_runtime.gate.gate import Gate
 from iac_runtime.serve import tasks
 from iac_runtime.serve.call import Peer, RemoteClient, Result
-from iac_runtime.serve.protocol import ProtocolError
+from iac_runtime.serve.protocol import MODERN_VERSION, ProtocolError
 from iac_runtime.tools.catalogue import Catalogue
 
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -72,6 +75,45 @@ def test_a_call_that_takes_long_becomes_a_task_that_can_be_ended(
     assert osascript.nothing_is_left()
     # Once more changes nothing.
     assert client.ask("tasks/cancel", **task)["resultType"] == "complete"
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("own_data_folder")
+def test_a_token_that_is_taken_back_ends_its_tasks(tools: Path, osascript: Scripted) -> None:
+    backing = backing_of(tools, gate=Gate(Catalogue([tools]), osascript.executor(timeout=1000)))
+    token = clients.add_client("studio", "DANGEROUS")
+    with over_http(build_sdk_server(backing, IDENTITY)) as settings:
+
+        def ask(wire: Wire, method: str, **params: Any) -> Any:
+            name = params.get("name") or params["taskId"]
+            headers = {
+                "mcp-protocol-version": MODERN_VERSION,
+                "mcp-method": method,
+                "mcp-name": name,
+            }
+            meta = {**ENVELOPE, CAPABILITIES: TAKES}
+            sent = {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": method,
+                "params": {**params, "_meta": meta},
+            }
+            text = wire.post(sent, **headers).text
+            answer = json.loads(text) if text.startswith("{") else events(text)[-1]
+            return answer.get("result") or answer["error"]
+
+        wire = Wire(settings.url, token)
+        task = ask(wire, "tools/call", **COUNT)["taskId"]
+        assert ask(wire, "tasks/get", taskId=task)["status"] == "working"
+        for wrong in ({}, {"inputResponses": 5}, {"inputResponses": {"1.a": 5}}):
+            assert ask(wire, "tasks/update", taskId=task, **wrong)["code"] == -32602
+        assert osascript.processes()
+        clients.revoke_client("studio")
+        assert osascript.nothing_is_left()
+        # A client of the same name is another one.
+        again = Wire(settings.url, clients.add_client("studio", "DANGEROUS"))
+        assert ask(again, "tasks/get", taskId=task)["code"] == -32602
+    backing.close()
 
 
 @pytest.mark.process
@@ -157,15 +199,21 @@ def test_a_task_belongs_to_the_client_whose_call_it_is() -> None:
             calls.cancel_task(task, other, none)
 
 
+@pytest.mark.parametrize("most", ["MOST_TASKS", "MOST_WORKING"])
 def test_with_many_tasks_a_call_is_answered_when_it_has_ended(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
-    monkeypatch.setattr(tasks, "MOST_TASKS", 1)
-    calls, client, none = tasks.TaskCalls(ask_twice, 0.05), Asker(), Cancellation()
-    assert calls.call_tool({"name": "x"}, client, none)["resultType"] == "task"
+    monkeypatch.setattr(tasks, most, 1)
+    calls, client, none = tasks.TaskCalls(ask_twice, 0.05), Asker("http:ann"), Cancellation()
+    first = calls.call_tool({"name": "x"}, client, none)
+    assert first["resultType"] == "task"
     assert calls.call_tool({"name": "x"}, client, none)["resultType"] == "input_required"
+    # Another client's are its own.
+    assert calls.call_tool({"name": "x"}, Asker("http:ben"), none)["resultType"] == "task"
     monkeypatch.setattr(tasks, "KEPT_SECONDS", 0)
     time.sleep(0.01)
+    with pytest.raises(ProtocolError, match="no task"):
+        calls.get_task(first, client, none)
     assert calls.call_tool({"name": "x"}, client, none)["resultType"] == "task"
 
 

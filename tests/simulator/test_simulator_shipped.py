@@ -1,13 +1,22 @@
-"""The shipped world against the committed modules: everything a tool can do has a place there."""
+"""The shipped world, the demo and every dictionary: everything a tool can do has a place there."""
 
+import importlib.util
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from simulated_diary import Script
+from simulated_dictionaries import tables_in
 
+from iac_base.errors import ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tool import Param, Spec
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 from iac_simulator import Simulator
@@ -166,3 +175,106 @@ def test_every_object_tool_has_its_event(shipped: list[Tables], key: str) -> Non
         assert script.value(f"{app}.{plural}.length") >= 0
         assert isinstance(script.value(f"{app}.{plural}().length"), int)
     assert {event.app for event in script.simulator.events} == {tables.app.id}
+
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads((Path(__file__).parent / "demo_events.json").read_text("utf-8"))
+
+
+def session() -> list[Call]:
+    """Return the calls of docs/demo.py that reach an app, by the tools' own names."""
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "docs" / "demo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    calls = [unwrap_call_tool(Call(tool, arguments)) for _, tool, arguments in demo.SESSION]
+    return [call for call in calls if call.tool not in ("list_apps", "find_tools")]
+
+
+def sent(generated: Path) -> dict[str, list[dict[str, Any]]]:
+    catalogue = Catalogue([generated])
+    simulator = Simulator([catalogue.load_tables(app) for app in catalogue.apps.values()])
+    gate = Gate(catalogue, Executor(simulator), "MODIFY", home="/Users/me")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for call in session():
+        before = len(simulator.events)
+        try:
+            # What is read around a write is no event of its own in the table.
+            gate.call(call._replace(confirm=False))
+        except ToolError:
+            pytest.fail(f"{call.tool} failed")
+        found[call.tool] = [
+            {"app": e.app, "event": e.event, "direct": e.direct, "params": dict(e.params)}
+            for e in simulator.events[before:]
+        ]
+    return found
+
+
+def test_the_demo_sends_the_events_of_the_table(generated: Path) -> None:
+    expected = {
+        row["tool"]: [{k: v for k, v in event.items() if k != "source"} for event in row["events"]]
+        for row in GOLDEN
+    }
+    assert sent(generated) == expected
+
+
+def test_every_shape_has_a_public_source() -> None:
+    assert [e for row in GOLDEN for e in row["events"] if not e["source"].strip()] == []
+
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "sdef"
+STEMS = sorted(path.stem for path in FOLDER.glob("*.sdef"))
+
+
+TRIED = """
+const wrong = [];
+const call = (line, f) => {
+  try { f() } catch (e) { if (e.errorNumber === undefined) wrong.push([line, String(e)]) }
+};
+%s
+JSON.stringify(wrong)"""
+
+
+def calls(tables: Tables) -> Iterator[tuple[str, set[str]]]:
+    """Yield a call of each command, with its event; homonyms are one name in JavaScript."""
+    for spec in commands(tables):
+        named = [p for p in spec.params.values() if p.code not in ("", "----")]
+        direct = [p for p in spec.params.values() if p.code == "----"]
+        keys = [f"{json.dumps(p.jxa or p.term)}: {sample(tables, p.type)}" for p in named]
+        record = ", ".join(keys)
+        given = [*(sample(tables, p.type) for p in direct), *([f"{{{record}}}"] if named else [])]
+        yield (
+            f"app[{json.dumps(spec.jxa)}]({', '.join(given)})",
+            {other.event for other in commands(tables) if other.jxa == spec.jxa},
+        )
+
+
+def reads(tables: Tables) -> Iterator[str]:
+    """Yield a read of each property and each collection of the application."""
+    if "application" in tables.classes:
+        yield from (f"app[{json.dumps(p.jxa)}]()" for p in tables.properties("application"))
+        for element in tables.elements("application"):
+            plural = json.dumps(tables.classes[element.term].plural)
+            yield f"app[{plural}].length"
+            yield f"app[{plural}]().map(x => x.properties())"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("stem", STEMS)
+def test_everything_that_a_dictionary_declares_can_be_called(corpus: Path, stem: str) -> None:
+    tables = tables_in(corpus / "sdef", stem)
+    simulator = Simulator([tables], {})
+    expected = list(calls(tables))
+    lines = [line for line, _ in expected] + list(reads(tables))
+    start = f"const app = Application({json.dumps(tables.app.name)});"
+    if tables.app.kind == "addition":
+        start = "const app = Application.currentApplication(); app.includeStandardAdditions = true;"
+    tried = "".join(f"call({json.dumps(line)}, () => {line});" for line in lines)
+    done = simulator(["osascript", "-l", "JavaScript", "-e", start + TRIED % tried], b"", 60)
+    assert done.stderr == b""
+    assert json.loads(done.stdout) == []
+    sent = simulator.events[: len(expected)]
+    assert [
+        e.event for e, (_, codes) in zip(sent, expected, strict=True) if e.event not in codes
+    ] == []

@@ -129,7 +129,7 @@ class AtspiReader:
         node = node_of(handle, item, want, {})
         if not isinstance(node, UiNode) or needs_neighbours(node, valued=False):
             return None
-        return mark_secret(node, hides=self._hides)
+        return mark_secret(node, hides=self._hides) if self._hides else node
 
     def reread_path(
         self, way: Sequence[UiNode], want: Detail, timeout: float

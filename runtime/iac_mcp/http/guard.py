@@ -42,7 +42,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from iac_base.errors import SetupError, quote_text
+from iac_base.errors import Cancellation, SetupError, quote_text
 from iac_base.files import StateFileError, require_private_file
 from iac_mcp.http.clients import HOLDER, SCOPES
 from iac_mcp.http.negotiation import JSON, accepted_forms, error_response
@@ -86,12 +86,19 @@ class RequestGuard:
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
             return _setting_response("host", "hosts", host, 421)
-        if origin and origin not in self._origins and scope["path"] not in self._public:
-            return _setting_response("origin", "origins", origin, 403)
+        # A page that loads this as a script or a picture names no origin, and sees whether it is
+        # there (W3C, Fetch Metadata).
+        elsewhere = not origin and headers.get("sec-fetch-site") in _OTHER_SITES
+        foreign = elsewhere or (origin and origin not in self._origins)
+        if foreign and scope["path"] not in self._public:
+            return _setting_response("origin", "origins", origin or "", 403)
         if self._behind_proxy and scope["scheme"] != "https":
             # The scheme is what the proxy says, where it is one that is believed.
             return PlainTextResponse("Send this request to the proxy, over TLS.", 403)
         return None
+
+
+_OTHER_SITES: Final = ("cross-site", "same-site")
 
 
 def _setting_response(what: str, key: str, given: str, status: int) -> PlainTextResponse:
@@ -161,6 +168,7 @@ class Admission:
         self._limits = limits
         self._requests: dict[str, set[_OpenRequest]] = {}
         self._sessions: dict[str, _ClientSession] = {}
+        self._revoked: dict[tuple[str, str | None], tuple[AccessToken, Cancellation]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client whose token was verified."""
@@ -182,7 +190,9 @@ class Admission:
             return
         # In the older era a question is an event of the stream that ends with the answer.
         asks = self._asks and not (older and accepted_forms(scope) == JSON)
-        scope[REMOTE] = RemoteClient(holder, most, asks)
+        ident = holder, user.access_token.subject
+        revoked = self._revoked.setdefault(ident, (user.access_token, Cancellation()))[1]
+        scope[REMOTE] = RemoteClient(holder, most, asks, revoked)
         opened = _OpenRequest(user.access_token)
         if user.access_token.expires_at is not None:
             left = user.access_token.expires_at - time.time()
@@ -207,6 +217,10 @@ class Admission:
         for opened in [row for rows in self._requests.values() for row in rows]:
             if not holds(opened.token):
                 opened.scope.cancel()
+        for key, (token, revoked) in [*self._revoked.items()]:
+            if not holds(token):
+                del self._revoked[key]
+                revoked.cancel()
         for ident, session in [*self._sessions.items()]:
             if not holds(session.user.access_token):
                 del self._sessions[ident]

@@ -246,7 +246,10 @@ class Gate:
             return self.call(call, tool=pending.plan.tool, cancel=cancel)
         self._under_way.add(cancel)
         try:
-            return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
+            # A pause, or a rule that was saved while a person thought, holds for this call too.
+            now = self.judge_plan(pending.plan, call.caller)[1]
+            decision = now if now.action == "deny" else pending.decision
+            return self._apply_answer(call, pending.plan, decision, _StageTimer())
         finally:
             self._under_way.discard(cancel)
 

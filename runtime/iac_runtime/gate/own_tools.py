@@ -20,7 +20,7 @@ from iac_runtime.tool import Level, Toolset, limits, tool
 
 OWN: Final = Toolset((__name__,))
 
-AppName = Annotated[str, "The app: its key, name or bundle id, as in list_apps."]
+AppName = Annotated[str, "Key, name or bundle id."]
 CallNumber = Annotated[int, limits(minimum=1)]
 ToolName = Annotated[str, "The tool."]
 ToolArguments = Annotated[dict[str, Any], "Its own."]
@@ -72,12 +72,7 @@ def list_apps() -> None:
     large=True,
 )
 def read_more(result: str, offset: Annotated[int, limits(minimum=0)]) -> None:
-    """Read more of a result that was too large for one answer.
-
-    Args:
-        result: From the note in the answer.
-        offset: Also from the note.
-    """
+    """Read more of a result that was too large for one answer. The note in it says both."""
 
 
 @tool(
@@ -99,7 +94,6 @@ def undo_call(
 
     Args:
         since: A time (ISO 8601).
-        point: The name of a restore point.
     """
 
 
@@ -213,12 +207,11 @@ def approve_task(
     minutes: Annotated[int, limits(minimum=1, maximum=60)],
 ) -> None:
     """Ask the user once for several changes of one kind, before you make them one by one.
-    For example, mark up to 20 mails as read. Beyond that, each call requires approval again.
+    Beyond that, each call requires approval again.
 
     Args:
         calls: An example of each kind of change. It covers the same action, class and container.
-        count: How many objects may be changed in all.
-        minutes: For how long.
+        count: How many objects in all.
     """
 
 

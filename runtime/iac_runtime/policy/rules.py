@@ -176,12 +176,14 @@ class RuleReader(TableReader):
         return tuple(map(DAYS.index, days))
 
     def read_moment(self, where: Where, value: Any) -> datetime:
-        moment = value
-        with contextlib.suppress(ValueError):
-            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if not isinstance(moment, datetime):
+        moment = None
+        # Some moments of the first year and the last are none in another zone.
+        with contextlib.suppress(ValueError, OverflowError, OSError):
+            given = datetime.fromisoformat(value) if isinstance(value, str) else value
+            moment = given.astimezone() if isinstance(given, datetime) else None
+        if moment is None:
             self.raise_error(where, "until must be a date and a time, such as 2026-03-09T18:00.")
-        return moment.astimezone()
+        return moment
 
     def read_level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:

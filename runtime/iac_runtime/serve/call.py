@@ -84,11 +84,13 @@ class RemoteClient(NamedTuple):
     Attributes:
         holder, most: As `CallFacts` has them; the holder begins with one of `PROVEN`.
         asks: Whether it may put questions to a person itself.
+        revoked: Is cancelled when its token is taken back.
     """
 
     holder: str
     most: Level
     asks: bool = True
+    revoked: Cancellation = Cancellation()
 
 
 PROVEN: Final = ("http:", "oauth:")

@@ -40,6 +40,7 @@ from iac_runtime.serve.protocol import (
     TASK_EXTENSION,
     ProtocolError,
     ServerIdentity,
+    extension_fault,
     modern_result,
     shows_views,
     takes_tasks,
@@ -63,6 +64,7 @@ _CACHED: Final[tuple[CacheableMethod, ...]] = (
     "resources/templates/list",
     "tools/list",
 )
+_OF_TASKS: Final = "tasks/"
 _EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
 
 
@@ -178,6 +180,8 @@ async def handle_request(
 ) -> Any:
     """Answer in a thread; when the client cancels, what runs is ended, then the thread."""
     cancel, peer = Cancellation(), _SessionPeer(context, asyncio.get_running_loop())
+    if peer.modern and (wrong := extension_fault(context.method, context.params or {})):
+        raise _sdk_error(wrong)
     _check_task_header(context)
 
     async def watch_cancel() -> None:
@@ -192,7 +196,9 @@ async def handle_request(
     async with anyio.create_task_group() as group:
         group.start_soon(watch_cancel)
         try:
-            async with slots.slot_for(peer.remote):
+            # What is asked about a task takes no time, and must not wait for calls.
+            quick = context.method.startswith(_OF_TASKS)
+            async with slots.slot_for(None if quick else peer.remote):
                 # Shielded: it returns when the thread is done, which the watcher hastens.
                 result = await anyio.to_thread.run_sync(answer, limiter=slots.all)
         except ProtocolError as error:
@@ -208,7 +214,7 @@ async def handle_request(
 
 def _check_task_header(context: Any) -> None:
     """Refuse a request about another task than its header names: whoever routes reads that."""
-    if context.request is not None and context.method.startswith("tasks/"):
+    if context.request is not None and context.method.startswith(_OF_TASKS):
         named = decode_header_value(context.request.headers.get(MCP_NAME_HEADER))
         if named != (context.params or {}).get("taskId"):
             text = f"The header {MCP_NAME_HEADER} must be the taskId of the request."

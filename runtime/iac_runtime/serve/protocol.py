@@ -274,9 +274,17 @@ def refused_reason(method: str, params: Mapping[str, Any]) -> ProtocolError | No
     shape = (_MODERN_PARAMS if modern else _LEGACY_PARAMS).get(method)
     if shape is None:
         return method_not_found(method)
-    if not _fits({"_meta?": _MODERN_META if modern else _META, **shape})(params):
-        return ProtocolError(INVALID_PARAMS, "Invalid request parameters", "")
-    return None
+    return _params_fault({"_meta?": _MODERN_META if modern else _META, **shape}, params)
+
+
+def extension_fault(method: str, params: Mapping[str, Any]) -> ProtocolError | None:
+    """Return what is wrong with a request whose parameters the SDK lets through unread."""
+    return _params_fault(_EXTENSION_PARAMS.get(method, {}), params)
+
+
+def _params_fault(shape: "Mapping[str, _Check]", params: Mapping[str, Any]) -> ProtocolError | None:
+    fits = _fits(shape)(params)
+    return None if fits else ProtocolError(INVALID_PARAMS, "Invalid request parameters", "")
 
 
 def method_not_found(method: str) -> ProtocolError:
@@ -401,14 +409,19 @@ _LEGACY_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
 LISTENED: Final = ("tools", "prompts", "resources")
 """The kinds of lists that a client of the newer era may listen to."""
 
-_MODERN_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
-    **_PARAMS,
-    "server/discover": {},
+_EXTENSION_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
     "skills/list": {"cursor?": _TEXT},
     "skills/get": {"uri": _TEXT},
     "tasks/get": {"taskId": _TEXT},
     "tasks/update": {"taskId": _TEXT, "inputResponses": _RESPONSES},
     "tasks/cancel": {"taskId": _TEXT},
+}
+"""Of methods that the SDK does not know."""
+
+_MODERN_PARAMS: Final[Mapping[str, Mapping[str, _Check]]] = {
+    **_PARAMS,
+    **_EXTENSION_PARAMS,
+    "server/discover": {},
     "subscriptions/listen": {
         "notifications": _fits(
             {

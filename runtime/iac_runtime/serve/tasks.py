@@ -39,7 +39,9 @@ KEPT_SECONDS: Final = 3_600
 POLL_MS: Final = 1_000
 
 MOST_TASKS: Final = 64
-"""Tasks at once; with so many, a call is answered when it has ended, however long it takes."""
+MOST_WORKING: Final = 8
+"""Tasks of one client that are kept, and those of them at work; with so many, a call is answered
+when it has ended, however long it takes."""
 
 
 class TaskCalls:
@@ -73,7 +75,7 @@ class TaskCalls:
 
     def update_task(self, params: Mapping[str, Any], peer: Peer, _cancel: Cancellation) -> Result:
         """Take answers to a task's questions; it goes on when it has all."""
-        self._find(params, peer, "tasks/update").take_responses(params["inputResponses"])
+        self._find(params, peer, "tasks/update").take_responses(params, peer)
         return {}
 
     def cancel_task(self, params: Mapping[str, Any], peer: Peer, _cancel: Cancellation) -> Result:
@@ -83,21 +85,29 @@ class TaskCalls:
 
     def _keep(self, task: "_Task") -> bool:
         with self._lock:
-            for old in [*self._tasks.values()]:
-                if old.age > KEPT_SECONDS:
-                    old.cancel.cancel()
-                    del self._tasks[old.id]
-            if len(self._tasks) >= MOST_TASKS:
+            self._drop_old()
+            mine = [row for row in self._tasks.values() if row.owner == task.owner]
+            working = sum(row.outcome()["status"] == "working" for row in mine)
+            if len(mine) >= MOST_TASKS or working >= MOST_WORKING:
                 return False
             self._tasks[task.id], task.is_kept = task, True
             return True
+
+    def _drop_old(self) -> None:
+        """Forget tasks whose time is over, and those of a token that was taken back."""
+        for old in [*self._tasks.values()]:
+            if old.age > KEPT_SECONDS or old.revoked.is_cancelled:
+                old.cancel.cancel()
+                del self._tasks[old.id]
 
     def _find(self, params: Mapping[str, Any], peer: Peer, method: str) -> "_Task":
         if not peer.modern:
             raise method_not_found(method)
         if not peer.tasks:
             raise missing_tasks()
-        task = self._tasks.get(params.get("taskId", ""))
+        with self._lock:
+            self._drop_old()
+            task = self._tasks.get(params["taskId"])
         # Whose it is not hears nothing of it.
         if task is None or task.owner != read_requester(peer).token_client:
             raise ProtocolError(INVALID_PARAMS, "There is no task with this taskId.")
@@ -110,6 +120,7 @@ class _Task:
     Attributes:
         owner: The client that a token proved, whose task it is.
         cancel: Ends the call.
+        revoked: Is cancelled when the token of who began it is taken back.
         is_kept: Whether its client has a handle, and hears no more of its request.
     """
 
@@ -121,6 +132,7 @@ class _Task:
         self.name, self.declared = peer.name, peer.declared
         self.views, self.remote = peer.views, peer.remote
         self.cancel = Cancellation()
+        self.revoked = peer.remote.revoked if peer.remote else Cancellation()
         self._call, self._params, self._peer = call, params, peer
         self._begun = self._updated = time.time()
         self._round, self._message = 0, ""
@@ -143,7 +155,8 @@ class _Task:
 
     def _send_call(self, answer: "Future[Result]", params: Mapping[str, Any]) -> None:
         try:
-            result = self._call(params, self, self.cancel)
+            with self.revoked.on_cancel(self.cancel.cancel):
+                result = self._call(params, self, self.cancel)
         except BaseException as error:
             self._updated = time.time()
             answer.set_exception(error)
@@ -157,10 +170,13 @@ class _Task:
             self._stopped |= not self._answer.done() or bool(self._asked())
         self.cancel.cancel()
 
-    def take_responses(self, responses: Mapping[str, Any]) -> None:
+    def take_responses(self, params: Mapping[str, Any], peer: Peer) -> None:
         """Take answers to what is asked; others are passed over."""
+        responses = params["inputResponses"]
         with self._lock:
             asked = self._asked()
+            # It goes on with the rights of who answers, as a call that is sent again would.
+            self.remote, self.declared = peer.remote, peer.declared
             self._responses |= {key: responses[key] for key in asked if key in responses}
             if not asked or self._asked():
                 return

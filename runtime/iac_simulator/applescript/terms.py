@@ -34,7 +34,7 @@ _CODES: Final = {
         "integer long|real doub|text TEXT|text utxt|text ctxt|list list|record reco|boolean bool"
         "|date ldt|class type|constant enum|item cobj|character cha|word cwor|paragraph cpar"
         "|alias alis|file furl|reference obj|anything ****|application capp|name pnam|id ID"
-        "|text utf8"
+        "|text utf8|isot isot"
     ).split("|")
     for name, code in [row.rsplit(" ", 1)]
 }

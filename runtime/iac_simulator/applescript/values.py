@@ -331,6 +331,8 @@ def coerce(value: Any, kind: str, delimiter: str) -> Any:
         case "alias" | "file" | "posix file":
             path = value.path if isinstance(value, Path) else posix_path(as_text(value))
             return Path(path, "alias" if kind == "alias" else "file")
+        case "isot" if isinstance(value, Date):
+            return f"{value.moment:%Y-%m-%dT%H:%M:%S}"
         case "anything":
             return value
         case same if same == class_name(value).casefold():

@@ -9,11 +9,16 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+
+from iac_scenario.matching import BUILT_IN
+from iac_scenario.model_server import client_environment
 
 HERE: Final = Path(__file__).parent
 SESSIONS: Final[Mapping[str, Any]] = tomllib.loads(
@@ -28,6 +33,11 @@ CHANGING: Final = frozenset(
     " ttft_ms".split()
 )
 """Members that are others in every run."""
+
+TOOLS: Final = "tools"
+"""Stands for a session in the keys of the tools' schemas."""
+OFFERED: Final = "Bash Read Write Edit Glob Grep TodoWrite".split()
+"""Those of the simulated tools that the client offers to a session without a person."""
 
 Answers = dict[str, Any]
 """What a session showed: `KIND/PLACE` to a value."""
@@ -46,8 +56,9 @@ def write_session(name: str, folder: Path, own: Path) -> Path:
     settings["hooks"] = settings.get("hooks", {}) | dict.fromkeys(session.get("hooks", ()), entry)
     (own / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     reply: dict[str, Any] = {"text": "That is all."}
-    for tool, given in reversed(session["calls"]):
-        reply = {"text": "Next.", "tool_calls": [{"tool": tool, "input": given}], "then": reply}
+    calls = [{"tool": tool, "input": given} for tool, given in session["calls"]]
+    for group in [calls] if session.get("together") else [[call] for call in reversed(calls)]:
+        reply = {"text": "Next.", "tool_calls": group, "then": reply}
     scenario = {
         "session_id": "550e8400-e29b-41d4-a716-446655440000",
         "prompts": [PROMPT],
@@ -113,16 +124,18 @@ def session_answers(
     name: str, lines: list[dict[str, Any]], hooks: list[dict[str, Any]]
 ) -> Iterator[tuple[str, Any]]:
     """Yield what is compared: results, their values, lines, their order, events, hook inputs."""
-    order, events, at = list[str](), list[Any](), -1
-    tools = [tool for tool, _ in SESSIONS[name]["calls"]]
+    order, events, made = list[str](), list[Any](), dict[str, str]()
     for line in lines:
         block = _first_block(line)
         if line["type"] == "assistant":
-            at += block.get("type") == "tool_use"
             order.append(f"assistant {block.get('type')}")
+            if block.get("type") == "tool_use":
+                made[block["id"]] = f"{len(made) + 1:02} {block['name']}"
         elif line["type"] == "user" and block.get("type") == "tool_result":
-            key = f"{name}/{at + 1:02} {tools[at]}"
-            order.append(f"user {at + 1}")
+            call = made[block["tool_use_id"]]
+            key = f"{name}/{call}"
+            # What runs together ends in any order.
+            order.append("user" if SESSIONS[name].get("together") else f"user {call.split()[0]}")
             yield f"result/{key}", [block.get("is_error"), block["content"]]
             yield f"value/{key}", _without_changing(line.get("tool_use_result"))
             yield f"line/{key}", sorted({*line, *(f"block.{word}" for word in block)})
@@ -171,9 +184,55 @@ def _joined_events(events: list[Any]) -> Iterator[Any]:
         yield event
 
 
+class _ToolsHandler(BaseHTTPRequestHandler):
+    """Keeps the tools of a request, and ends the client with an error."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        vars(self.server)["tools"] = body["tools"]
+        self.send_response(400)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def tool_schemas(program: str | None) -> Answers:
+    """Return the form of the tools that the client offers, or that `run` takes."""
+    if program is None:
+        return {f"schema/{TOOLS}/{name}": BUILT_IN[name] for name in OFFERED}
+    with HTTPServer(("127.0.0.1", 0), _ToolsHandler) as server, TemporaryDirectory() as home:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        words = [program, "-p", PROMPT, "--tools", ",".join(BUILT_IN)]
+        environment = {
+            **client_environment(f"http://127.0.0.1:{server.server_port}"),
+            "HOME": home, "IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TASKS": "0",
+        }  # fmt: skip
+        subprocess.run(
+            words, cwd=home, env=environment, capture_output=True, stdin=subprocess.DEVNULL,
+            timeout=60, check=False,
+        )  # fmt: skip
+        server.shutdown()
+        tools = vars(server)["tools"]
+    return {
+        f"schema/{TOOLS}/{each['name']}": _without_words(each["input_schema"]) for each in tools
+    }
+
+
+def _without_words(value: Any) -> Any:
+    """Return a schema without its descriptions."""
+    if isinstance(value, list):
+        return [*map(_without_words, value)]
+    if not isinstance(value, dict):
+        return value
+    kept = (key for key in value if not isinstance(value[key], str) or key in ("type", "format"))
+    return {key: _without_words(value[key]) for key in kept}
+
+
 def play_all(program: str | None) -> Answers:
     """Play every session."""
-    return {key: value for name in SESSIONS for key, value in play_session(name, program).items()}
+    played = {key: value for name in SESSIONS for key, value in play_session(name, program).items()}
+    return {**tool_schemas(program), **played}
 
 
 def differing_answers(recorded: Answers, own: Answers) -> list[str]:
