@@ -281,8 +281,8 @@ def _to_english(text: str) -> str:
     for word, bare in words:
         # Another word of theirs is a name, or it is English too.
         kept = not word.islower() or is_known_word(bare) or _is_english(bare)
-        told = _translate_word(bare, language) or (word if kept else "")
-        said += [told] if told and bare not in language.plain else []
+        english = _translate_word(bare, language) or (word if kept else "")
+        said += [english] if english and bare not in language.plain else []
     # What somebody is to be reminded of is theirs, whatever stands before it.
     return "remind" if said[:1] == ["remind"] else " ".join(said)
 
