@@ -22,7 +22,7 @@ from iac_accessibility.arguments import (
     RateLimitWarning,
     UiCall,
 )
-from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
+from iac_accessibility.bridge import ElementReader, parse_stroke, time_left, wait_until
 from iac_accessibility.deliver import ElementChange, check_action, check_enabled
 from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
@@ -234,8 +234,7 @@ def _find_menu_item(
         item = _match_item(title, _menu_items(reader, handles, end), named, app)
         named.append(item.title)
         handles = [item.handle]
-    left = max(end - time.monotonic(), 0.2)
-    return path_of(session.bridge, app, handles[0], seconds=left), named
+    return path_of(session.bridge, app, handles[0], seconds=time_left(end, 0.2)), named
 
 
 def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
@@ -262,13 +261,13 @@ def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> lis
     """Return the items below elements, those of menus without a name of their own included."""
     items: list[UiNode] = []
     for _ in range(3):
-        parents = reader.read(handles, Detail.CHILDREN, max(end - time.monotonic(), 0.1))
+        parents = reader.read(handles, Detail.CHILDREN, time_left(end, 0.1))
         children = [
             handle for node in parents if isinstance(node, UiNode) for handle in node.children[:500]
         ]
         nodes = [
             node
-            for node in reader.read(children, Detail.CHILDREN, max(end - time.monotonic(), 0.1))
+            for node in reader.read(children, Detail.CHILDREN, time_left(end, 0.1))
             if isinstance(node, UiNode)
         ]
         wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]

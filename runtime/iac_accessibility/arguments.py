@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired, TypedDict
 
+from iac_accessibility.bridge import time_left
 from iac_accessibility.element_identity import ElementFound, ElementId, Fingerprint, is_id
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, error_context
 from iac_accessibility.locate import resolve_target
@@ -118,8 +119,9 @@ class UiCall:
 
     Attributes:
         session: The bridge, and what is remembered between calls.
-        arguments: They fit the tool's schema; what it has a default for is there.
+        arguments: They fit the tool's schema.
         seconds: The time that it may take.
+        end: When that is over, by `time.monotonic`.
         named: The app; None where none was named.
         path: The element's path in canonical spelling; empty where none was given.
         bound: What the elements have to be, in the order in which the tool asks for them, since a
@@ -136,6 +138,11 @@ class UiCall:
     bound: tuple[Fingerprint, ...] = ()
     cancel: Cancellation = field(default_factory=Cancellation)
     apps: tuple[UiApp, ...] = ()
+    end: float = 0.0
+
+    def left(self, least: float = 0.2) -> float:
+        """Return the seconds that are left of the call, and some in any case."""
+        return time_left(self.end, least)
 
     @property
     def app(self) -> UiApp:
@@ -197,9 +204,7 @@ def prepare_call(
     agreed: tuple[UiApp, tuple[ElementFound, ...]] | None = None,
 ) -> UiCall:
     """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
-    rows = tool.input["properties"].items()
-    defaults = {name: row["default"] for name, row in rows if "default" in row}
-    arguments = {**defaults, **call.arguments}
+    arguments = call.arguments
     seconds = float(arguments.get("timeout") or tool.timeout or 0)
     fields = arguments.get("fields") or [{}]
     text = str(arguments.get("element") or fields[0].get("element", ""))

@@ -151,6 +151,11 @@ def wait_until(holds: Callable[[], object], seconds: float, step: float = 0.02) 
     return True
 
 
+def time_left(end: float, least: float = 0.05) -> float:
+    """Return the seconds until `end`, but `least` in any case: what is late is asked once more."""
+    return max(end - time.monotonic(), least)
+
+
 def read_one(reader: ElementReader, handle: Handle, want: Detail, timeout: float) -> UiNode:
     """Return one element; its fault is raised."""
     answer = reader.read([handle], want, timeout)[0]

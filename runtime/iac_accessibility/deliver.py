@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_accessibility.bridge import read_one, wait_until
+from iac_accessibility.bridge import read_one, time_left, wait_until
 from iac_accessibility.changes_since import changes_since_view
 from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.locate import resolve_target
@@ -25,6 +25,7 @@ from iac_accessibility.model import (
     UiApp,
     UiFault,
     UiNode,
+    is_screen,
 )
 from iac_accessibility.outline import element_state, shown_value
 from iac_accessibility.risk import (
@@ -39,7 +40,7 @@ from iac_accessibility.risk import (
     return_does,
 )
 from iac_accessibility.session import UiSession, modal_error
-from iac_accessibility.target import Target, find_screen_window, is_screen_window
+from iac_accessibility.target import Target, find_screen_window
 from iac_base.errors import ToolError, near_text, quote_text
 from iac_runtime.tool import Level, at_most
 
@@ -96,7 +97,7 @@ def assess_change(change: ElementChange) -> ChangeLevel:
     # A sheet lies in the window that it belongs to.
     window = next(filter(is_dialog, reversed(element.way)), element.window)
     default = "default" in node.states
-    if not default and is_dialog(window) and not is_screen_window(node):
+    if not default and is_dialog(window) and not is_screen(node.handle):
         try:
             default = bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
         except UiFault:
@@ -168,7 +169,7 @@ def deliver(change: ElementChange, level: Level, seconds: float) -> dict[str, An
     """
     end = time.monotonic() + seconds
     session, app, before = change.target.session, change.target.app, change.target.found
-    if is_screen_window(before.node):
+    if is_screen(before.node.handle):
         element = find_screen_window(session, app, before)
     else:
         element = resolve_target(
@@ -183,15 +184,15 @@ def deliver(change: ElementChange, level: Level, seconds: float) -> dict[str, An
     if change.action:
         check_action(node, change.action)
     answer: dict[str, Any] = {"success": True, "method": change.method, **change.more}
-    left = max(end - time.monotonic(), _LEAST)
+    left = time_left(end, _LEAST)
     given = min(left, _RETURN) if change.method == "action" else left
     with error_context(app, before.path, writes=True):
         try:
             # Closing a window ends the element before it answers.
             with suppress(ElementGone):
                 answer |= change.act(replace(target, seconds=given)) or {}
-            left = max(end - time.monotonic(), _LEAST)
-            after = _read_settled(target, change.value, min(left, _RETURN))
+            left = min(time_left(end, _LEAST), _RETURN)
+            after = _read_settled(target, change.value, left)
         except AppNotResponding as fault:
             answer |= _wait_for_dialog(session, app, end, fault)
             if "dialog" in answer:
@@ -318,7 +319,7 @@ def _read_settled(
 ) -> UiNode | None:
     """Return the element as it is now, once an animation of the press is over; None if gone."""
     session, node = target.session, target.node
-    if is_screen_window(node):
+    if is_screen(node.handle):
         with suppress(UiError, UiFault):
             return find_screen_window(session, target.app, target.found).node
         return None

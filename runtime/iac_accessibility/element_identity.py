@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from iac_accessibility.bridge import Bridge
+from iac_accessibility.bridge import Bridge, time_left
 from iac_accessibility.model import AppNotResponding, Detail, Handle, UiApp, UiFault, UiNode
 from iac_accessibility.traverse import Branch, Walk
 from iac_base.errors import quote_text
@@ -276,8 +276,7 @@ class RowReader:
 
     def _read(self, handles: Sequence[Handle], want: Detail) -> None:
         if handles:
-            left = max(self._end - time.monotonic(), 0.0)
-            got = self._reader.read(handles, want, left)
+            got = self._reader.read(handles, want, time_left(self._end, 0.0))
             self._held.update(zip(handles, got, strict=True))
 
     def _is_unnamed_text(self, handle: Handle) -> bool:

@@ -17,7 +17,7 @@ from iac_accessibility.deliver import ElementChange, check_enabled
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import UiError
 from iac_accessibility.locate import path_of
-from iac_accessibility.model import TEXT_ROLES, Frame, UiFault
+from iac_accessibility.model import TEXT_ROLES, Frame, UiFault, is_screen
 from iac_accessibility.risk import holds_secret, return_does
 from iac_accessibility.target import (
     ESCAPE,
@@ -26,7 +26,6 @@ from iac_accessibility.target import (
     find_screen_window,
     find_target,
     is_readable,
-    is_screen_window,
     moved_error,
     open_devices,
 )
@@ -91,7 +90,7 @@ def press_keys(
 def _stroke_effect_at(stroke: Stroke, element: ElementFound) -> str:
     """Return what a combination does where the keyboard is."""
     node = element.node
-    if is_screen_window(node) and stroke.key != "escape":
+    if is_screen(node.handle) and stroke.key != "escape":
         return _UNKNOWN
     if stroke.key == "return" and not stroke.modifiers - {"shift"}:
         return return_does(element.way)
@@ -181,7 +180,7 @@ def click(
         return now.click(button, count, aim)
 
     # What is clicked is what lies there, not what it lies in.
-    does = _UNKNOWN if is_screen_window(target.node) else ""
+    does = _UNKNOWN if is_screen(target.node.handle) else ""
     words = (how, *(text for _, text in hit))
     return ElementChange(target, line, click_pointer, "pointer", words=words, more=more, does=does)
 

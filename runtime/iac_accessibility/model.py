@@ -158,6 +158,22 @@ class ScreenWindow(NamedTuple):
     margin: tuple[int, int] = (0, 0)
 
 
+SCREEN: Final = "screen"
+
+
+def is_screen(handle: Handle) -> bool:
+    """Say whether a handle is that of a window that only the window system knows, or its app."""
+    return isinstance(handle, tuple) and handle[0] == SCREEN
+
+
+def window_node(window: ScreenWindow, *, active: bool = False) -> UiNode:
+    """Return a window of the screen as an element."""
+    told = {"modal": window.dialog, "minimized": window.minimized, "active": active}
+    states = frozenset(("enabled", "visible", *(name for name, holds in told.items() if holds)))
+    role = "dialog" if window.dialog else "window"
+    return UiNode((SCREEN, window.number), role, window.title, "", states, frame=window.frame)
+
+
 class ScreenPicture(NamedTuple):
     """A part of the screen.
 

@@ -1,13 +1,11 @@
 """The reading tools: finding, the focus, the windows, what changes, and waiting for it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
 from iac_accessibility.arguments import (
     AppFacts,
-    AppName,
     CutFacts,
     ElementFacts,
     ElementName,
@@ -16,7 +14,6 @@ from iac_accessibility.arguments import (
     RoleName,
     ScreenPoint,
     ScreenSize,
-    Seconds,
     TitlePart,
     TokenLimit,
     UiCall,
@@ -34,6 +31,7 @@ from iac_accessibility.element_identity import (
 from iac_accessibility.errors import UiError
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
+    ALIVE_CHANGES,
     WINDOW_ROLES,
     AppNotResponding,
     ChangeKind,
@@ -59,74 +57,17 @@ from iac_accessibility.outline import (
     walk_facts,
 )
 from iac_accessibility.session import UiSession, walk_app
-from iac_accessibility.toolset import read_tool
+from iac_accessibility.toolset import reading_tool
 from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
+
+ElementFilter: TypeAlias = Callable[[UiNode], bool]
 
 _DEEPEST: Final = 200
 _DETAILS: Final = ~Detail.CHILDREN
 _TOKENS: Final = 4_000
 _LABELS: Final = 200
 """Elements without a title that are asked what they are called elsewhere."""
-
-
-@read_tool
-def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return `{app, elements, result_count, has_more_results, incomplete, cuts, notes}`."""
-    app, arguments = call.app, call.arguments
-    end = time.monotonic() + call.seconds
-    most: int = arguments["max_results"]
-    want = session.bridge.free
-    if "value" in arguments:
-        want |= Detail.VALUE
-    if "identifier" in arguments:
-        want |= Detail.IDENTIFIER
-    fits = ElementFilter(arguments)
-    matches: list[Branch] = []
-    checked = 0
-
-    def has_enough(order: Sequence[Branch]) -> bool:
-        nonlocal checked
-        matches.extend(branch for branch in order[checked:] if fits(branch.node))
-        checked = len(order)
-        return len(matches) > most
-
-    limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
-    seen, notes = walk_app(session, app, want, limits, whole=True, enough=has_enough)
-    has_enough(seen.order)
-    if "title" in arguments and not any(is_active(one.node) for one in matches):
-        left = max(end - time.monotonic(), 0.2)
-        matches = _find_by_label(session, app, seen.order, fits, left) + matches
-    # "+" is also in "M+": what is called exactly so comes first.
-    wanted = str(arguments.get("title", "")).casefold()
-    matches.sort(key=lambda one: (one.node.title or one.node.label).casefold() != wanted)
-    shown = matches[:most]
-    read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
-    texts: dict[Handle, str] = {}
-
-    def row_of_branch(branch: Branch) -> Row | None:
-        try:
-            row = read_row(element_of_branch(branch).way, read)
-        except UiFault:
-            return None
-        texts[branch.node.handle] = shorten_row_text(" | ".join(row.texts))
-        return row
-
-    session.memory.remember_branches(app, shown, known=Detail.IDENTIFIER in want, row=row_of_branch)
-    for branch in shown:
-        session.memory.remember_way(app, element_of_branch(branch))
-    rows = _describe_elements(session, app, shown, max(end - time.monotonic(), 0.2))
-    for branch, found in zip(shown, rows, strict=True):
-        if row := texts.get(branch.node.handle):
-            found["row"] = row
-        if branch.depth > 1:
-            found["window"] = branch.window.title
-    kept = count_fitting(map(as_json, rows), byte_budget(arguments["max_tokens"]))
-    return {
-        "elements": rows[:kept],
-        "has_more_results": len(matches) > kept,
-        **walk_facts(app, kept, seen, _DEEPEST, notes),
-    }
 
 
 class FoundElements(TypedDict):
@@ -141,31 +82,79 @@ class FoundElements(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_find_element,
+@reading_tool(
     answer=FoundElements,
     words="button control field find interface label link locate toolbar where",
     example={"app": "Preview", "role": "button", "title": "Close"},
     timeout=2.0,
+    named=True,
 )
 def find_element(
-    *,
-    app: AppName,
+    call: UiCall,
     role: RoleName | None = None,
     title: TitlePart | None = None,
     value: ValuePart | None = None,
     identifier: WholeIdentifier | None = None,
     max_results: FewItems = 20,
     max_tokens: TokenLimit = _TOKENS,
-    timeout: Seconds | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Find elements of an app's interface by role, title, value or identifier. Use the ids in
     the result with other tools."""
+    session, app = call.session, call.app
+    want = session.bridge.free
+    if value is not None:
+        want |= Detail.VALUE
+    if identifier is not None:
+        want |= Detail.IDENTIFIER
+    fits = element_filter(role, title, value, identifier)
+    matches: list[Branch] = []
+    checked = 0
+
+    def has_enough(order: Sequence[Branch]) -> bool:
+        nonlocal checked
+        matches.extend(branch for branch in order[checked:] if fits(branch.node))
+        checked = len(order)
+        return len(matches) > max_results
+
+    limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
+    seen, notes = walk_app(session, app, want, limits, whole=True, enough=has_enough)
+    has_enough(seen.order)
+    if title is not None and not any(is_active(one.node) for one in matches):
+        matches = _find_by_label(session, app, seen.order, fits, call.left()) + matches
+    # "+" is also in "M+": what is called exactly so comes first.
+    wanted = (title or "").casefold()
+    matches.sort(key=lambda one: (one.node.title or one.node.label).casefold() != wanted)
+    shown = matches[:max_results]
+    read = RowReader(session.bridge, app, call.left())
+    texts: dict[Handle, str] = {}
+
+    def row_of_branch(branch: Branch) -> Row | None:
+        try:
+            row = read_row(element_of_branch(branch).way, read)
+        except UiFault:
+            return None
+        texts[branch.node.handle] = shorten_row_text(" | ".join(row.texts))
+        return row
+
+    session.memory.remember_branches(app, shown, known=Detail.IDENTIFIER in want, row=row_of_branch)
+    for branch in shown:
+        session.memory.remember_way(app, element_of_branch(branch))
+    rows = _describe_elements(session, app, shown, call.left())
+    for branch, found in zip(shown, rows, strict=True):
+        if row := texts.get(branch.node.handle):
+            found["row"] = row
+        if branch.depth > 1:
+            found["window"] = branch.window.title
+    kept = count_fitting(map(as_json, rows), byte_budget(max_tokens))
+    return {
+        "elements": rows[:kept],
+        "has_more_results": len(matches) > kept,
+        **walk_facts(app, kept, seen, _DEEPEST, notes),
+    }
 
 
 def _find_by_label(
-    session: UiSession, app: UiApp, order: Sequence[Branch], fits: "ElementFilter", seconds: float
+    session: UiSession, app: UiApp, order: Sequence[Branch], fits: ElementFilter, seconds: float
 ) -> list[Branch]:
     """Return elements without a title of their own that are called so elsewhere."""
     asked: list[Branch] = []
@@ -189,67 +178,27 @@ def _find_by_label(
     return found
 
 
-class ElementFilter:
-    """Whether an element is one that is looked for."""
+def element_filter(
+    role: str | None, title: str | None, value: str | None, identifier: str | None
+) -> ElementFilter:
+    """Return what says whether an element is the one that is looked for."""
+    if role is title is value is identifier is None:
+        message = "Nothing says which element: give role, title, value or identifier."
+        guidance = "To see all elements, call get_ui_tree."
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
+    wanted = None if role is None else role_name(role)
+    name, held = (title or "").casefold(), (value or "").casefold()
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        if not any(key in arguments for key in ("role", "title", "value", "identifier")):
-            raise UiError(
-                "INVALID_PARAMETER",
-                "Nothing says which element: give role, title, value or identifier.",
-                "To see all elements, call get_ui_tree.",
-                reason="bad_value",
-            )
-        self._role = role_name(arguments["role"]) if "role" in arguments else None
-        self._title = str(arguments["title"]).casefold() if "title" in arguments else None
-        self._value = str(arguments["value"]).casefold() if "value" in arguments else None
-        self._identifier = arguments.get("identifier")
-
-    def __call__(self, node: UiNode) -> bool:
-        if self._role is not None and node.role != self._role:
-            return False
-        if self._title is not None and self._title not in node.title.casefold():
-            return False
-        if self._identifier is not None and node.identifier != self._identifier:
-            return False
-        if self._value is None:
-            return True
-        if node.value is None:
-            return False
+    def fits(node: UiNode) -> bool:
         text = f"{node.value:g}" if isinstance(node.value, float) else str(node.value)
-        return self._value in text.casefold()
+        return (
+            wanted in (None, node.role)
+            and name in node.title.casefold()
+            and identifier in (None, node.identifier)
+            and (value is None or (node.value is not None and held in text.casefold()))
+        )
 
-
-@partial(read_tool, front=True)
-def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return `{app, element, has_focus, notes}`; element is null where nothing has the focus."""
-    seconds = call.seconds
-    app = call.named
-    if app is None:
-        return {"element": None, "has_focus": False, "notes": ["No app is in front."]}
-    end = time.monotonic() + seconds
-    session.open_app(app, seconds, whole=False)
-    try:
-        handle = session.bridge.focused_element(app, seconds)
-        element = None
-        if handle is not None:
-            element = path_of(session.bridge, app, handle, seconds=max(end - time.monotonic(), 0.3))
-            element = with_row(
-                session.bridge, app, element, seconds=max(end - time.monotonic(), 0.1)
-            )
-    except AppNotResponding:
-        raise
-    except UiFault:
-        element = None
-    if element is None:
-        return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    given = session.memory.remember_element(app, element)
-    return {
-        "app": app_facts(app),
-        "element": element_state(element.node, element.path, given),
-        "has_focus": True,
-        "notes": [DATA_NOTE],
-    }
+    return fits
 
 
 class FocusAnswer(TypedDict):
@@ -261,66 +210,38 @@ class FocusAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_get_focused_element,
+@reading_tool(
     answer=FocusAnswer,
     words="caret control cursor field focus keyboard typing",
     example={"app": "Safari"},
     timeout=1.0,
+    front=True,
 )
-def get_focused_element(*, app: AppName | None = None, timeout: Seconds | None = None) -> None:
+def get_focused_element(call: UiCall) -> dict[str, Any]:
     """Say which element has the keyboard focus, in one app or in the front app."""
-
-
-@read_tool
-def plan_list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return `{windows, result_count, incomplete, notes}`; positions from the top left corner."""
-    app = call.named
-    end = time.monotonic() + call.seconds
-    minimized: bool = call.arguments["include_minimized"]
-    windows: list[dict[str, Any]] = []
-    notes = [DATA_NOTE]
-    complete = True
-    apps = call.apps
-    if app is not None:
-        # Listed anew: which is in front is to be true now.
-        same = (one for one in session.running_apps() if (one.pid, one.key) == (app.pid, app.key))
-        apps = tuple(same) or apps
-    for one in apps:
-        left = end - time.monotonic()
-        if left <= 0:
-            complete = False
-            notes.append("The time ran out before all apps were read.")
-            break
-        try:
-            reader, root = session.open_app(one, left if app else min(left, 0.4), whole=False)
-        except UiError as error:
-            # What the system refuses, it refuses of all apps: an empty list would hide that.
-            if app or error.type == "PERMISSION_DENIED":
-                raise
-            complete = False
-            notes.append(f"{one.name}: {error.message}")
-            continue
-        left = max(end - time.monotonic(), 0.1)
-        seen = walk_tree(reader, root, session.bridge.free | Detail.FRAME, WalkLimits(left, 1))
-        complete = complete and seen.complete
-        shown = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
-        session.memory.remember_branches(one, shown, known=Detail.IDENTIFIER in session.bridge.free)
-        windows += [_window_row(one, branch) for branch in shown]
-    windows = [row for row in windows if minimized or not row["minimized"]]
-    kept = count_fitting(map(as_json, windows), byte_budget(_TOKENS))
-    if kept < len(windows):
-        complete = False
-        notes.append(
-            f"{len(windows) - kept} more windows are left out. Name an app to list its windows."
-        )
-    return {
-        "windows": windows[:kept],
-        "result_count": kept,
-        "incomplete": not complete,
-        "notes": notes,
+    session, app = call.session, call.named
+    if app is None:
+        return {"element": None, "has_focus": False, "notes": ["No app is in front."]}
+    session.open_app(app, call.seconds, whole=False)
+    nothing: dict[str, Any] = {
+        "app": app_facts(app),
+        "element": None,
+        "has_focus": False,
+        "notes": [],
     }
+    try:
+        handle = session.bridge.focused_element(app, call.seconds)
+        if handle is None:
+            return nothing
+        element = path_of(session.bridge, app, handle, seconds=call.left(0.3))
+        element = with_row(session.bridge, app, element, seconds=call.left(0.1))
+    except AppNotResponding:
+        raise
+    except UiFault:
+        return nothing
+    given = session.memory.remember_element(app, element)
+    shown = element_state(element.node, element.path, given)
+    return nothing | {"element": shown, "has_focus": True, "notes": [DATA_NOTE]}
 
 
 class WindowFacts(TypedDict):
@@ -345,21 +266,51 @@ class WindowsAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_list_windows,
+@reading_tool(
     answer=WindowsAnswer,
     words="minimized open position screen size where window windows",
     example={"app": "Preview"},
     timeout=1.0,
 )
-def list_windows(
-    *,
-    app: AppName | None = None,
-    include_minimized: bool = False,
-    timeout: Seconds | None = None,
-) -> None:
+def list_windows(call: UiCall, include_minimized: bool = False) -> dict[str, Any]:
     """List the windows of one app or of all: title, position, size, path."""
+    session, app = call.session, call.named
+    windows: list[dict[str, Any]] = []
+    notes = [DATA_NOTE]
+    complete = True
+    apps = call.apps
+    if app is not None:
+        # Listed anew: which is in front is to be true now.
+        same = (one for one in session.running_apps() if (one.pid, one.key) == (app.pid, app.key))
+        apps = tuple(same) or apps
+    for one in apps:
+        left = call.left(0.0)
+        if not left:
+            complete = False
+            notes.append("The time ran out before all apps were read.")
+            break
+        try:
+            reader, root = session.open_app(one, left if app else min(left, 0.4), whole=False)
+        except UiError as error:
+            # What the system refuses, it refuses of all apps: an empty list would hide that.
+            if app or error.type == "PERMISSION_DENIED":
+                raise
+            complete = False
+            notes.append(f"{one.name}: {error.message}")
+            continue
+        want = session.bridge.free | Detail.FRAME
+        seen = walk_tree(reader, root, want, WalkLimits(call.left(0.1), 1))
+        complete = complete and seen.complete
+        shown = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
+        session.memory.remember_branches(one, shown, known=Detail.IDENTIFIER in session.bridge.free)
+        windows += [_window_row(one, branch) for branch in shown]
+    windows = [row for row in windows if include_minimized or not row["minimized"]]
+    kept = count_fitting(map(as_json, windows), byte_budget(_TOKENS))
+    if cut := len(windows) - kept:
+        complete = False
+        notes.append(f"{cut} more windows are left out. Name an app to list its windows.")
+    facts = {"result_count": kept, "incomplete": not complete, "notes": notes}
+    return {"windows": windows[:kept], **facts}
 
 
 def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
@@ -373,12 +324,6 @@ def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
         "path": branch.path,
         "id": branch.id,
     }
-
-
-@read_tool
-def plan_observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return what changes in an app for a while, as `observe_changes` does."""
-    return session.watches.observe_changes(session.bridge, call.app, call.arguments, call.cancel)
 
 
 class ObservedChange(TypedDict):
@@ -402,22 +347,21 @@ class ChangesAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_observe_changes,
+@reading_tool(
     answer=ChangesAnswer,
     words="appears button changed changes dialog disappears happens monitor notice notify pops"
     " progress screen title ui until value wait watch when window",
     example={"app": "Preview", "duration": 5},
     timeout=60.0,
+    named=True,
+    limit=False,
 )
 def observe_changes(
-    *,
-    app: AppName,
+    call: UiCall,
     events: list[ChangeKind] | None = None,
     duration: Annotated[float, limits(exclusiveMinimum=0, maximum=50)] = 5.0,
     cursor: str | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Watch an app for some seconds and list what changed, in order. To continue without a gap,
     give the cursor of the result.
 
@@ -425,6 +369,10 @@ def observe_changes(
         events: Default: values, titles, focus and windows.
         duration: Seconds.
     """
+    session, kinds = call.session, events or ALIVE_CHANGES
+    return session.watches.observe_changes(
+        session.bridge, call.app, kinds, duration, cursor or "", call.cancel
+    )
 
 
 def _describe_elements(
@@ -441,34 +389,6 @@ def _describe_elements(
     return rows
 
 
-@read_tool
-def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
-
-    Raises:
-        UiError: Nothing says which element.
-    """
-    app, arguments = call.app, call.arguments
-    until: str = arguments["until"]
-    began = time.monotonic()
-    end = began + call.seconds
-    look = _element_lookup(session, call) if call.path else _search_lookup(session, call)
-    first = look()
-    while True:
-        now = look()
-        met = {
-            "appears": now is not None,
-            "goes": now is None,
-            "changes": _comparable_state(now) != _comparable_state(first),
-        }[until]
-        if met or time.monotonic() > end or call.cancel.is_cancelled:
-            break
-        time.sleep(_LOOK)
-    shown = {} if now is None else {"element": element_state(now.node, now.path, now.id)}
-    spent = round(time.monotonic() - began, 3)
-    return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
-
-
 class WaitAnswer(TypedDict):
     """What wait_for answers."""
 
@@ -479,9 +399,7 @@ class WaitAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_wait_for,
+@reading_tool(
     answer=WaitAnswer,
     words="appear appears button changes dialog disappear done finished gone loaded progress"
     " ready until wait",
@@ -489,17 +407,34 @@ class WaitAnswer(TypedDict):
     timeout=10.0,
 )
 def wait_for(
-    *,
-    app: AppName | None = None,
+    call: UiCall,
     element: ElementName | None = None,
     role: RoleName | None = None,
     title: TitlePart | None = None,
     value: ValuePart | None = None,
     identifier: WholeIdentifier | None = None,
     until: Literal["appears", "goes", "changes"] = "appears",
-    timeout: Seconds | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Wait until an element appears, disappears or changes, instead of reading it repeatedly."""
+    app, began = call.app, time.monotonic()
+    if element:
+        look = _element_lookup(call)
+    else:
+        look = _search_lookup(call, element_filter(role, title, value, identifier))
+    first = look()
+    while True:
+        now = look()
+        met = {
+            "appears": now is not None,
+            "goes": now is None,
+            "changes": _comparable_state(now) != _comparable_state(first),
+        }[until]
+        if met or not call.left(0.0) or call.cancel.is_cancelled:
+            break
+        time.sleep(_LOOK)
+    shown = {} if now is None else {"element": element_state(now.node, now.path, now.id)}
+    spent = round(time.monotonic() - began, 3)
+    return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
 
 
 _LOOK: Final = 0.1
@@ -509,8 +444,9 @@ def _comparable_state(element: ElementFound | None) -> tuple[object, ...]:
     return () if element is None else (element.node.title, element.node.value, element.node.states)
 
 
-def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+def _element_lookup(call: UiCall) -> Callable[[], ElementFound | None]:
     """Return what reads the element of a call again; None once it is gone."""
+    session = call.session
     element = call.resolve_element(session)
 
     def read_element() -> ElementFound | None:
@@ -525,9 +461,9 @@ def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFou
     return read_element
 
 
-def _search_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+def _search_lookup(call: UiCall, fits: ElementFilter) -> Callable[[], ElementFound | None]:
     """Return what looks for the element that a call describes; None while there is none."""
-    fits = ElementFilter(call.arguments)
+    session = call.session
     want = session.bridge.free | Detail.VALUE
 
     def search_element() -> ElementFound | None:

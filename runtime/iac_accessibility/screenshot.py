@@ -6,13 +6,11 @@ readings of it that agree on their places, and not at all where the tree could n
 
 import io
 import shutil
-import time
 from collections.abc import Sequence
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Final, NotRequired, TypedDict
 
-from iac_accessibility.arguments import AppFacts, AppName, Seconds, TokenLimit, UiCall
+from iac_accessibility.arguments import AppFacts, TokenLimit, UiCall
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.model import (
     TEXT_ROLES,
@@ -36,12 +34,11 @@ from iac_accessibility.outline import (
 )
 from iac_accessibility.risk import shows_secret
 from iac_accessibility.session import UiSession, walk_app
-from iac_accessibility.toolset import read_tool
+from iac_accessibility.toolset import reading_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.ui_tree import open_items
 from iac_base.errors import pip_install
 from iac_base.secrets import redact_text
-from iac_runtime.tool import tool
 from iac_runtime.toolkit import ToolImage, ToolResult, run_process
 
 if TYPE_CHECKING:
@@ -66,50 +63,6 @@ _ASKS: Final = (
 )
 
 
-@partial(read_tool, front=True, asks=_ASKS)
-def plan_see(session: UiSession, call: UiCall) -> ToolResult:
-    """Return `{app, window, width, height, scale, tree, text, notes}` and a PNG."""
-    _check_library()
-    app, arguments = call.app, call.arguments
-    end = time.monotonic() + call.seconds
-    seen, top = _read_window(session, call)
-    frame = _visible_frame(session, app, top, max(end - time.monotonic(), 0.3))
-    tokens: int = arguments["max_tokens"]
-    before = _secret_frames(session, app, seen, max(end - time.monotonic(), 0.3))
-    try:
-        picture = session.bridge.take_picture(app, frame, max(end - time.monotonic(), 1.0))
-    except AccessDenied:
-        raise _not_allowed_error() from None
-    # A field that came or moved meanwhile would be shown where none was known.
-    again, _ = _read_window(session, call)
-    after = _secret_frames(session, app, again, max(end - time.monotonic(), 0.3))
-    made = outline_items([top])
-    room = byte_budget(round(tokens * (1 - _SHARE)))
-    shown = open_items(session, app, seen, made, room, max(end - time.monotonic(), 0.3))
-    marks = [
-        (shape.branch.id, shape.node.frame)
-        for shape in shown
-        if shape.node.frame is not None and shape.node.role in _MARKED
-    ]
-    image, scale = _draw_marks(
-        picture, [*before, *after], marks if arguments["marks"] else [], tokens
-    )
-    text = _recognize_text(image, len(shown)) if arguments["recognise_text"] else None
-    data = io.BytesIO()
-    image.save(data, "PNG", optimize=True)
-    value = {
-        "app": app_facts(app),
-        "window": top.window.title if top.parent else "",
-        "width": image.width,
-        "height": image.height,
-        "scale": round(scale, 4),
-        "tree": "\n".join(outline_lines(made, lambda shape: item_line(shape, ()))),
-        **({} if text is None else {"text": text}),
-        "notes": [DATA_NOTE, *_picture_notes(before, picture)],
-    }
-    return ToolResult(value, images=(ToolImage(data.getvalue()),))
-
-
 class PictureAnswer(TypedDict):
     """What see answers, beside the picture."""
 
@@ -123,23 +76,21 @@ class PictureAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="MODIFY",
-    plan=plan_see,
+@reading_tool(
     answer=PictureAnswer,
     words="capture photo picture screenshot shot snapshot",
     example={"app": "Preview"},
     timeout=10.0,
+    front=True,
+    asks=_ASKS,
 )
 def see(
-    *,
-    app: AppName | None = None,
+    call: UiCall,
     element: str | None = None,
     marks: bool = True,
     recognise_text: bool = True,
     max_tokens: TokenLimit = 2_000,
-    timeout: Seconds | None = None,
-) -> None:
+) -> ToolResult:
     """Take a picture of an app's window or of an element, with the ids of its controls drawn in.
     Secrets and other programs' windows are blacked out. The first picture of an app requires
     approval.
@@ -149,6 +100,41 @@ def see(
         marks: Draw the ids.
         recognise_text: Where there are no elements.
     """
+    _check_library()
+    session, app = call.session, call.app
+    seen, top = _read_window(call, element)
+    frame = _visible_frame(session, app, top, call.left(0.3))
+    before = _secret_frames(session, app, seen, call.left(0.3))
+    try:
+        picture = session.bridge.take_picture(app, frame, call.left(1.0))
+    except AccessDenied:
+        raise _not_allowed_error() from None
+    # A field that came or moved meanwhile would be shown where none was known.
+    again, _ = _read_window(call, element)
+    after = _secret_frames(session, app, again, call.left(0.3))
+    made = outline_items([top])
+    room = byte_budget(round(max_tokens * (1 - _SHARE)))
+    shown = open_items(session, app, seen, made, room, call.left(0.3))
+    places = [
+        (shape.branch.id, shape.node.frame)
+        for shape in shown
+        if shape.node.frame is not None and shape.node.role in _MARKED
+    ]
+    image, scale = _draw_marks(picture, [*before, *after], places if marks else [], max_tokens)
+    text = _recognize_text(image, len(shown)) if recognise_text else None
+    data = io.BytesIO()
+    image.save(data, "PNG", optimize=True)
+    value = {
+        "app": app_facts(app),
+        "window": top.window.title if top.parent else "",
+        "width": image.width,
+        "height": image.height,
+        "scale": round(scale, 4),
+        "tree": "\n".join(outline_lines(made, lambda shape: item_line(shape, ()))),
+        **({} if text is None else {"text": text}),
+        "notes": [DATA_NOTE, *_picture_notes(before, picture)],
+    }
+    return ToolResult(value, images=(ToolImage(data.getvalue()),))
 
 
 def _check_library() -> None:
@@ -172,17 +158,17 @@ def _not_allowed_error() -> UiError:
     )
 
 
-def _read_window(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
+def _read_window(call: UiCall, element: str | None) -> tuple[Walk, Branch]:
     """Return what is in the element that was named, else in the app's active window.
 
     Raises:
         UiError: It could not be read whole, or there is no window.
     """
-    app = call.app
+    session, app = call.session, call.app
     # All of the app: what another window of it shows may lie before this one.
     limits = WalkLimits(call.seconds / 3, 200)
     seen, _ = walk_app(session, app, session.bridge.free, limits, whole=True)
-    if call.path:
+    if element:
         handle = call.resolve_element(session).node.handle
         tops = [one for one in seen.order if one.node.handle == handle]
     else:

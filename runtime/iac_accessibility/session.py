@@ -8,16 +8,15 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from iac_accessibility.bridge import Bridge, ChangeQueue, ElementReader, read_one
+from iac_accessibility.bridge import Bridge, ChangeQueue, ElementReader, read_one, time_left
 from iac_accessibility.element_identity import PathMemory
 from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.model import (
-    ALIVE_CHANGES,
     WINDOW_ROLES,
     AppNotResponding,
     ChangeKind,
@@ -84,7 +83,13 @@ class Watches:
         self._numbers = itertools.count(1)
 
     def observe_changes(
-        self, bridge: Bridge, app: UiApp, arguments: Mapping[str, Any], cancel: Cancellation
+        self,
+        bridge: Bridge,
+        app: UiApp,
+        kinds: Collection[ChangeKind],
+        seconds: float,
+        cursor: str,
+        cancel: Cancellation,
     ) -> dict[str, Any]:
         """Return `{app, changes, result_count, cursor, has_more_results, seconds, notes}`.
 
@@ -95,9 +100,6 @@ class Watches:
             UiError: The cursor is unknown.
             UiFault: The app cannot be watched.
         """
-        kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
-        seconds = float(arguments["duration"])
-        cursor: str = arguments.get("cursor", "")
         key, opened = self._open_watch(bridge, app, kinds, cursor)
         with opened.lock:
             began = time.monotonic()
@@ -229,10 +231,8 @@ class UiSession:
             try:
                 # An app that does not answer is to cost less than the whole time of the call.
                 root = self.bridge.app_element(app, min(seconds, 1.0))
-                left = max(end - time.monotonic(), 0.05)
-                reader = self.bridge.open_reader(app, whole=whole, timeout=left)
-                left = max(end - time.monotonic(), 0.05)
-                return reader, read_one(reader, root, Detail.CHILDREN, min(left, 1.0))
+                reader = self.bridge.open_reader(app, whole=whole, timeout=time_left(end))
+                return reader, read_one(reader, root, Detail.CHILDREN, min(time_left(end), 1.0))
             except ElementGone:
                 self.forget_app(app)
                 raise
@@ -382,8 +382,8 @@ def walk_app(
     end = time.monotonic() + limits.seconds
 
     def walk_once(least: float) -> Walk:
-        reader, root = session.open_app(app, max(end - time.monotonic(), least), whole=whole)
-        rest = limits._replace(seconds=max(end - time.monotonic(), 0.2))
+        reader, root = session.open_app(app, time_left(end, least), whole=whole)
+        rest = limits._replace(seconds=time_left(end, 0.2))
         return walk_tree(reader, root, want, rest, enough=enough)
 
     seen = walk_once(0.0)
@@ -432,10 +432,10 @@ def _wait_until_built(session: UiSession, app: UiApp, end: float) -> bool:
     while time.monotonic() + _STEP < end:
         time.sleep(_STEP)
         try:
-            reader, root = session.open_app(app, max(end - time.monotonic(), 0.1), whole=False)
+            reader, root = session.open_app(app, time_left(end, 0.1), whole=False)
         except ToolError:
             continue
-        limits = WalkLimits(max(end - time.monotonic(), 0.1), 4, nodes=300)
+        limits = WalkLimits(time_left(end, 0.1), 4, nodes=300)
         if not _is_unbuilt(app, walk_tree(reader, root, Detail.NOTHING, limits)):
             return True
     return False
@@ -456,17 +456,10 @@ def _change_rows(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list
     """Return the changes with the elements as they are now, where they still are."""
     handles = list(dict.fromkeys(change.handle for change in changes))
     nodes: dict[Any, UiNode] = {}
-    if handles:
-        try:
-            reader = bridge.open_reader(app, whole=False, timeout=1.0)
-            answers = reader.read(handles, Detail.VALUE, 1.0)
-        except UiFault:
-            answers = []
-        nodes = {
-            handle: node
-            for handle, node in zip(handles, answers, strict=False)
-            if isinstance(node, UiNode)
-        }
+    with suppress(UiFault):
+        reader = bridge.open_reader(app, whole=False, timeout=1.0)
+        answers = reader.read(handles, Detail.VALUE, 1.0)
+        nodes = {node.handle: node for node in answers if isinstance(node, UiNode)}
     rows = []
     for change in changes:
         row: dict[str, Any] = {"event": change.kind, "at": round(change.seconds, 3)}

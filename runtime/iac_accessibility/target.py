@@ -21,6 +21,7 @@ from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.locate import path_of
 from iac_accessibility.model import (
     MENU_ROLES,
+    SCREEN,
     TEXT_ROLES,
     ActionFailed,
     AppNotResponding,
@@ -33,7 +34,9 @@ from iac_accessibility.model import (
     UiApp,
     UiFault,
     UiNode,
+    is_screen,
     takes_typing,
+    window_node,
 )
 from iac_accessibility.outline import is_active
 from iac_accessibility.risk import holds_secret, return_does
@@ -161,8 +164,8 @@ class Target:
         """
         own, front = own_windows(self.session, self.app)
         window = self.found.window
-        if is_screen_window(window):
-            alike = [one for one in own if ("screen", one.number) == window.handle]
+        if is_screen(window.handle):
+            alike = [one for one in own if (SCREEN, one.number) == window.handle]
         else:
             alike = self._windows_like(own, front)
             if not alike and front is not None:
@@ -219,7 +222,7 @@ class Target:
             UiError: One of them does not take it.
         """
         number = self.bring_window().number
-        if is_screen_window(self.node):
+        if is_screen(self.node.handle):
             return Focus(number)
         focus = Focus(number, self.node.handle)
 
@@ -623,24 +626,17 @@ def find_screen_window(
         UiError: It is closed.
     """
     own, front = own_windows(session, app)
-    if before is None:
-        window = front or own[-1]
-    else:
-        window = next((one for one in own if ("screen", one.number) == before.node.handle), own[0])
-        if ("screen", window.number) != before.node.handle:
+    window = front or own[-1]
+    if before is not None:
+        same = [one for one in own if (SCREEN, one.number) == before.node.handle]
+        if not same:
             message = "The window is closed."
             raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="stale", app=app.name)
-    states = {"enabled", "visible", *(("modal",) if window.dialog else ())}
-    role = "dialog" if window.dialog else "window"
-    node = UiNode(("screen", window.number), role, window.title, states=frozenset(states))
+        window = same[0]
+    node = window_node(window)
     if before is not None:
         return before.now(node)
-    return ElementFound(node, (node,), PathStep(role, title=window.title).text)
-
-
-def is_screen_window(node: UiNode) -> bool:
-    """Say whether an element is a window of which only the window system knows."""
-    return isinstance(node.handle, tuple) and node.handle[0] == "screen"
+    return ElementFound(node, (node,), PathStep(node.role, title=window.title).text)
 
 
 def is_readable(node: UiNode) -> bool:

@@ -1,8 +1,4 @@
-"""Which modules have accessibility tools, and how a listing begins.
-
-A tool is a function under `tool` whose `plan` stands before it, made by `read_tool` or
-`change_tool`.
-"""
+"""Which modules have accessibility tools, and how a listing begins."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """From a function to a tool: what a call of it would do, and doing it, for the gate.
 
-    @read_tool                                  @acting_tool(words=..., example=...)
-    def plan_list_windows(session, call): ...   def perform_action(call, element, action): ...
+    @reading_tool(words=..., answer=...)              @acting_tool(words=..., example=...)
+    def list_windows(call, include_minimized): ...    def perform_action(call, element, action): ...
 
 A function that reads answers with what the tool's output schema says. One that changes something
 returns an `ElementChange`: it looks for the element and changes nothing. Level, question, the check
@@ -14,6 +14,7 @@ import hashlib
 import json
 import secrets
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -89,25 +90,44 @@ def _unavailable_error(message: str, guidance: str) -> UiError:
     return UiError("UNAVAILABLE", message, guidance, reason="no_interface")
 
 
-_Read: TypeAlias = Callable[[UiSession, UiCall], "dict[str, Any] | ToolResult"]
+_Read: TypeAlias = Callable[..., "dict[str, Any] | ToolResult"]
 _Find: TypeAlias = Callable[..., ElementChange | list[ElementChange]]
+_NAMED: Final = {"annotation": AppName}
 
 
-def read_tool(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
-    """Return the tool's function for a function that reads.
+def reading_tool(
+    *,
+    words: str,
+    example: Mapping[str, Any],
+    answer: Any,
+    timeout: float,
+    named: bool = False,
+    front: bool = False,
+    asks: str = "",
+    limit: bool = True,
+) -> Callable[[_Read], Perform]:
+    """Make a tool of a function that reads, and answers as `answer` says.
 
+    It takes the call, and the tool's own arguments by their names; `app` and `timeout` are added.
     Where no app was named, it reads all that run; with `front`, the one that is in front.
 
     Args:
+        named: Whether the app has to be named.
         asks: Why a person is asked first, once for each process of an app; empty where not.
+        limit: Whether the caller may say how long it may take.
     """
 
-    @wraps(read)
-    def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        toolset = context.get_or_create(open_toolset)
-        return toolset.plan_read(tool, call, read, context.permissions, front=front, asks=asks)
+    def make_tool(read: _Read) -> Perform:
+        @wraps(read)
+        def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
+            toolset = context.get_or_create(open_toolset)
+            return toolset.plan_read(tool, call, read, context.permissions, front=front, asks=asks)
 
-    return plan_call
+        _set_signature(plan_call, _NAMED if named else _NAMED | {"default": None}, limit=limit)
+        listed = {"words": words, "example": example, "answer": answer, "timeout": timeout}
+        return tool(level="MODIFY" if asks else "SAFE", plan=plan_call, **listed)(plan_call)
+
+    return make_tool
 
 
 def acting_tool(
@@ -120,34 +140,41 @@ def acting_tool(
 ) -> Callable[[_Find], Perform]:
     """Make a tool of a function that finds what is to be changed, and how; it changes nothing.
 
-    The function takes the call, and the tool's own arguments by their names. What a call needs in
-    truth, its plan says.
+    It takes what the function of a `reading_tool` takes. What a call needs in truth, its plan says.
 
     Args:
-        named: Whether the app has to be named; `app` and `timeout` are added to all tools.
+        named: Whether the app has to be named.
     """
 
     def make_tool(find: _Find) -> Perform:
-        own = [*signature(find).parameters.values()][1:]
-
         @wraps(find)
         def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
-            return context.get_or_create(open_toolset).plan_change(
-                tool, call, find, [one.name for one in own], context.permissions
-            )
+            toolset = context.get_or_create(open_toolset)
+            return toolset.plan_change(tool, call, find, context.permissions)
 
         # An id says its app: fewer words in a list of many tools.
-        app = {"annotation": AppName} if named else {"annotation": str | int, "default": None}
-        more = {"app": Parameter("app", Parameter.KEYWORD_ONLY, **app)}
-        more |= {one.name: one.replace(kind=Parameter.KEYWORD_ONLY) for one in own}
-        limit = Parameter("timeout", Parameter.KEYWORD_ONLY, default=None, annotation=Seconds)
-        shown = [*more.values(), limit]
-        vars(plan_call)["__signature__"] = Signature(shown)
-        plan_call.__annotations__ = {one.name: one.annotation for one in shown}
+        _set_signature(plan_call, _NAMED if named else {"annotation": str | int, "default": None})
         listed = {"words": words, "example": example, "answer": answer, "timeout": timeout}
         return tool(level="MODIFY", ceiling="DANGEROUS", plan=plan_call, **listed)(plan_call)
 
     return make_tool
+
+
+def _set_signature(plan_call: Perform, app: Mapping[str, Any], *, limit: bool = True) -> None:
+    """Give a plan the arguments of the function that it wraps, the app before them, a time last."""
+    own = [*signature(plan_call).parameters.values()][1:]
+    shown = [Parameter("app", Parameter.KEYWORD_ONLY, **app)]
+    shown += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
+    if limit:
+        shown.append(Parameter("timeout", Parameter.KEYWORD_ONLY, default=None, annotation=Seconds))
+    vars(plan_call)["__signature__"] = Signature(shown)
+    plan_call.__annotations__ = {one.name: one.annotation for one in shown}
+
+
+def _own_arguments(call: UiCall, function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the arguments of a call that the function of a tool takes."""
+    own = signature(function).parameters
+    return {name: value for name, value in call.arguments.items() if name in own}
 
 
 class UiToolset:
@@ -221,8 +248,9 @@ class UiToolset:
             with error_context(app, tool=tool.name):
                 if app is not None:
                     session.check_alive(app)
-                now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
-                answer = read(session, now)
+                end, stop = time.monotonic() + asked.seconds, cancel or asked.cancel
+                now = replace(asked, named=app, apps=apps, cancel=stop, end=end)
+                answer = read(now, **_own_arguments(now, read))
                 if isinstance(answer, ToolResult):
                     return answer._replace(value=clean_value(answer.value), notes=notes)
                 return ToolResult(clean_value(answer), notes)
@@ -236,9 +264,7 @@ class UiToolset:
             facts = replace(facts, raised=raised, memory=scope.hexdigest())
         return Plan(tool, facts, perform_read)
 
-    def plan_change(
-        self, tool: Tool, call: Call, find: _Find, names: Sequence[str], permissions: Permissions
-    ) -> Plan:
+    def plan_change(self, tool: Tool, call: Call, find: _Find, permissions: Permissions) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
 
         Raises:
@@ -254,8 +280,7 @@ class UiToolset:
             error_context(app, asked.path, tool=tool.name),
             modal_error_context(session.bridge, app),
         ):
-            given = {name: asked.arguments[name] for name in names if name in asked.arguments}
-            made = find(asked, **given)
+            made = find(asked, **_own_arguments(asked, find))
             rows = made if isinstance(made, list) else [made]
             judged = [(change, assess_change(change)) for change in rows]
 

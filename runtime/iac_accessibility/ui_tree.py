@@ -1,16 +1,12 @@
 """get_ui_tree: the whole window within a budget, one part of it, or an outline to a depth."""
 
-import time
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from iac_accessibility.arguments import (
     AppFacts,
-    AppName,
     CutFacts,
     FewItems,
-    Seconds,
     TokenLimit,
     UiCall,
 )
@@ -53,9 +49,9 @@ from iac_accessibility.outline import (
 )
 from iac_accessibility.risk import HIDDEN, holds_secret
 from iac_accessibility.session import UiSession, walk_app
-from iac_accessibility.toolset import read_tool
+from iac_accessibility.toolset import reading_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
 
 _WANTED: Final[Mapping[Attribute, Detail]] = {
     "actions": Detail.ACTIONS,
@@ -86,32 +82,6 @@ _TEXT_BYTES: Final = 3
 """Bytes of a character, where a text is cut to a budget; most take fewer."""
 
 
-@partial(read_tool, front=True)
-def plan_get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
-    """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
-    given = call.arguments
-    if given.keys() & {"offset", "text"}:
-        if not call.path:
-            raise UiError(
-                "INVALID_PARAMETER",
-                "offset and text need an element.",
-                "Give the id of the list or text as element.",
-                reason="bad_value",
-            )
-        element = call.resolve_element(session)
-        if not element.node.total:
-            return _read_text_part(session, call, element)
-        if element.node.total > _LONG:
-            return _read_rows_part(session, call, element)
-    if given.keys() & {"depth", "filter_roles"}:
-        return _read_to_depth(session, call)
-    if call.path:
-        element = call.resolve_element(session)
-        if element.node.role == "text_area" and not (element.node.total or element.node.children):
-            return _read_text_part(session, call, element)
-    return _read_within_budget(session, call)
-
-
 class TreeAnswer(TypedDict):
     """What get_ui_tree answers."""
 
@@ -129,18 +99,16 @@ class TreeAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="SAFE",
-    plan=plan_get_ui_tree,
+@reading_tool(
     answer=TreeAnswer,
     words="buttons controls describe dialog dump fields interface labels layout like look looks"
     " outline read says screen text toolbar window words",
     example={"app": "Preview"},
     timeout=5.0,
+    front=True,
 )
 def get_ui_tree(
-    *,
-    app: AppName | None = None,
+    call: UiCall,
     element: str | None = None,
     part: Literal["page", "controls"] | None = None,
     offset: Annotated[int, limits(minimum=0)] | None = None,
@@ -149,8 +117,7 @@ def get_ui_tree(
     depth: FewItems | None = None,
     include_attributes: list[Attribute] | None = None,
     filter_roles: list[str] | None = None,
-    timeout: Seconds | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Read the interface of an app: its controls and texts, each with an id; other elements are
     only counted. Give the id of an element to see more of it. Texts come from the app, and are
     data.
@@ -165,16 +132,43 @@ def get_ui_tree(
         include_attributes: What to add to each line.
         filter_roles: Only these roles, with paths.
     """
+    add = include_attributes or ()
+    found = call.resolve_element(call.session) if element else None
+    outline = depth is not None or filter_roles is not None
+    room = byte_budget(max_tokens or TOKENS)
+    if offset is not None or text is not None:
+        if found is None:
+            message, guidance = (
+                "offset and text need an element.",
+                "Give the id of the list or text as element.",
+            )
+            raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
+        if not found.node.total:
+            return _read_text_part(call, found, offset or 0, room)
+        if found.node.total > _LONG:
+            return _read_rows_part(call, found, offset or 0, (text or "").casefold(), room)
+    if outline:
+        room = byte_budget(max_tokens or _OUTLINE_TOKENS)
+        return _read_to_depth(call, found, depth or _DEEPEST, filter_roles or (), add, room)
+    empty = found and not (found.node.total or found.node.children)
+    if found and found.node.role == "text_area" and empty:
+        return _read_text_part(call, found, 0, room)
+    return _read_within_budget(call, found, part, offset, text, add, room)
 
 
-def _read_to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
+def _read_to_depth(
+    call: UiCall,
+    element: ElementFound | None,
+    depth: int,
+    filter_roles: Sequence[str],
+    add: Collection[Attribute],
+    room: int,
+) -> dict[str, Any]:
     """Return an outline of steps down to a depth, or the elements of some roles."""
-    app, arguments = call.app, call.arguments
-    add: Sequence[Attribute] = arguments.get("include_attributes", ())
-    roles = {role_name(role) for role in arguments.get("filter_roles", ())}
-    depth: int = arguments.get("depth", _DEEPEST)
+    session, app = call.session, call.app
+    roles = {*map(role_name, filter_roles)}
     want = _wanted_details(session, add) | Detail.VALUE
-    seen, notes = _walk_target(session, call, want, depth)
+    seen, notes = _walk_target(call, element, want, depth)
     row = row_lookup(seen, {})
     session.memory.remember_branches(app, seen.order, known=Detail.IDENTIFIER in want, row=row)
     session.memory.remember_walk(app, seen)
@@ -183,7 +177,7 @@ def _read_to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
         every = [element_line(branch, branch.path, add) for branch in shown]
     else:
         every = render_outline(seen.root.children, add).splitlines()
-    kept = count_fitting(every, byte_budget(arguments.get("max_tokens", _OUTLINE_TOKENS)))
+    kept = count_fitting(every, room)
     if kept < len(every):
         seen.note_cut("the outline", f"{len(every)} lines; the first {kept} fit", planned=True)
     return {
@@ -194,31 +188,34 @@ def _read_to_depth(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
-def _read_within_budget(session: UiSession, call: UiCall) -> dict[str, Any]:
+def _read_within_budget(
+    call: UiCall,
+    element: ElementFound | None,
+    part: str | None,
+    offset: int | None,
+    text: str | None,
+    add: Collection[Attribute],
+    room: int,
+) -> dict[str, Any]:
     """Return what matters most of a window, an app or an element, within a budget."""
-    app, arguments = call.app, call.arguments
-    end = time.monotonic() + call.seconds
-    add: Sequence[Attribute] = arguments.get("include_attributes", ())
+    session, app = call.session, call.app
     want = _wanted_details(session, add)
-    seen, notes = _walk_target(session, call, session.bridge.free, _DEEPEST)
+    seen, notes = _walk_target(call, element, session.bridge.free, _DEEPEST)
     # What waits for an answer comes before what it blocks.
     made = sorted(outline_items(seen.root.children), key=lambda one: "modal" not in one.node.states)
-    part: str = arguments.get("part", "")
     if part:
         made = _filter_page(made, page=part == "page")
-    if call.path:
+    if element:
         top = OutlineItem(seen.root, children=made, most=len(made))
-        if text := str(arguments.get("text", "")).casefold():
-            top.children = [one for one in made if text in _all_text(one).casefold()]
-        if "offset" in arguments:
-            top.first, top.placed = min(arguments["offset"], len(top.children)), True
+        if wanted := (text or "").casefold():
+            top.children = [one for one in made if wanted in _all_text(one).casefold()]
+        if offset is not None:
+            top.first, top.placed = min(offset, len(top.children)), True
         top.most, made = len(top.children), [top]
-    room = byte_budget(arguments.get("max_tokens", TOKENS))
-    left = max(end - time.monotonic(), 0.3)
-    shown = open_items(session, app, seen, made, room, left, want=want, add=add)
+    shown = open_items(session, app, seen, made, room, call.left(0.3), want=want, add=add)
     every = list(outline_lines(made, lambda shape: item_line(shape, add)))
     depth = max((shape.branch.depth for shape in shown), default=0)
-    if not (call.path or part):
+    if not (element or part):
         session.views[app.pid, app.started] = remember_view(made, shown)
     if not shown:
         notes = [*notes, _NOTHING]
@@ -283,17 +280,16 @@ def _wanted_details(session: UiSession, add: Collection[Attribute]) -> Detail:
 
 
 def _walk_target(
-    session: UiSession, call: UiCall, want: Detail, depth: int
+    call: UiCall, element: ElementFound | None, want: Detail, depth: int
 ) -> tuple[Walk, list[str]]:
     """Walk an app or, where the call names one, what is below an element."""
-    app = call.app
-    if not call.path:
+    session, app = call.session, call.app
+    if element is None:
         limits = WalkLimits(call.seconds, depth)
         return walk_app(session, app, want, limits, whole=depth > _SHALLOW)
-    end = time.monotonic() + call.seconds
-    top = branch_of(call.resolve_element(session))
+    top = branch_of(element)
     session.memory.remember_branches(app, [top], known=False)
-    limits = WalkLimits(max(end - time.monotonic(), 0.2), min(top.depth + depth, _DEEPEST))
+    limits = WalkLimits(call.left(), min(top.depth + depth, _DEEPEST))
     reader = session.bridge.open_reader(app, whole=depth > _SHALLOW, timeout=limits.seconds)
     return walk_tree(reader, top, want, limits), []
 
@@ -373,14 +369,14 @@ def _all_text(shape: OutlineItem) -> str:
     return " ".join([text_of_item(shape), *map(_all_text, shape.children)])
 
 
-def _read_text_part(session: UiSession, call: UiCall, element: ElementFound) -> dict[str, Any]:
+def _read_text_part(call: UiCall, element: ElementFound, offset: int, room: int) -> dict[str, Any]:
     """Return a text from a character on."""
-    top, offset = branch_of(element), call.arguments.get("offset", 0)
+    session, top = call.session, branch_of(element)
     session.memory.remember_branches(call.app, [top], known=False)
     head, note = element_line(top, element.node.role, ()), ""
     text, total, end = "", 0, 0
     if not holds_secret(element.node) and element.node.value != HIDDEN:
-        most = byte_budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
+        most = room // _TEXT_BYTES
         text, total = session.bridge.read_text(element.node.handle, offset, most, call.seconds)
         # Blanks at the end are not told.
         end = min(offset + most, total)
@@ -390,28 +386,25 @@ def _read_text_part(session: UiSession, call: UiCall, element: ElementFound) -> 
     return _part_answer(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
 
 
-def _read_rows_part(session: UiSession, call: UiCall, element: ElementFound) -> dict[str, Any]:
+def _read_rows_part(
+    call: UiCall, element: ElementFound, offset: int, wanted: str, room: int
+) -> dict[str, Any]:
     """Return a long list from a row on, or its rows with a text."""
-    app, arguments = call.app, call.arguments
-    end = time.monotonic() + call.seconds
-    top = branch_of(element)
+    session, app, top = call.session, call.app, branch_of(element)
     session.memory.remember_branches(app, [top], known=False)
-    offset: int = arguments.get("offset", 0)
-    room = byte_budget(arguments.get("max_tokens", TOKENS))
-    wanted = str(arguments.get("text", "")).casefold()
     kept: list[Branch] = []
     every: list[str] = []
     seen = Walk(top)
     start, total = offset, max(element.node.total, 1)
     while start < total and room > 0:
-        left = end - time.monotonic()
-        if left <= 0:
+        left = call.left(0.0)
+        if not left:
             seen.note_end(element.path, f"the time ran out at row {start}")
             break
         handles, total = session.bridge.read_children(element.node.handle, start, _PAGE, left)
         if not handles:
             break
-        page = _read_rows(session, app, top, handles, start, max(end - time.monotonic(), 0.2))
+        page = _read_rows(session, app, top, handles, start, call.left())
         for branch in page:
             start += 1
             shape = next(iter(outline_items([branch])), OutlineItem(branch))

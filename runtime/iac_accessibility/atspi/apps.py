@@ -1,4 +1,4 @@
-"""Which apps are on the accessibility bus, in one exchange where little has changed.
+"""Which apps are on the accessibility bus.
 
 Windows of apps that show no tree (plain X11, Tk) are elements that can be raised, keyed, clicked: a
 handle is `("screen", number)` for a window and `("screen", "pid")` for what stands for its app.
@@ -18,14 +18,13 @@ from iac_accessibility.atspi.nodes import (
     ATSPI,
     ROOT_PATH,
     STATES,
-    Answer,
     method_call,
     property_call,
 )
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import InputDevices
 from iac_accessibility.model import (
-    AppNotResponding,
+    SCREEN,
     Detail,
     ElementGone,
     Handle,
@@ -34,6 +33,7 @@ from iac_accessibility.model import (
     UiFault,
     UiNode,
     clean_foreign_text,
+    window_node,
 )
 
 _REVERSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9_-]+){2,}\Z")
@@ -200,58 +200,25 @@ _SHARE: Final = 0.5
 _WINDOWS: Final = 50
 
 
-class CallRounds:
-    """Asks in rounds, each of which depends on the one before; what was asked last time goes first.
-
-    Where the same is asked again, that is one exchange. The answers are of now in any case.
-
-    Args:
-        before: What was asked the last time, in all rounds.
-        timeout: Seconds of one exchange.
-    """
-
-    def __init__(self, pool: ConnectionPool, before: Sequence[BusCall], timeout: float) -> None:
-        self._pool = pool
-        self._timeout = timeout
-        self._answers = dict(zip(before, pool.call_all(before, timeout), strict=True))
-        self.asked: list[BusCall] = []
-
-    def ask_round(self, calls: Sequence[BusCall]) -> list[Answer]:
-        """Return the answers to the calls of one round."""
-        self.asked += calls
-        new = [call for call in calls if call not in self._answers]
-        self._answers.update(zip(new, self._pool.call_all(new, self._timeout), strict=True))
-        return [self._answers[call] for call in calls]
-
-
-def read_registered_apps(
-    pool: ConnectionPool, before: Sequence[BusCall], timeout: float
-) -> tuple[list[UiApp], list[BusCall]]:
-    """Return the apps that are registered, and what was asked, to be given the next time.
+def read_registered_apps(pool: ConnectionPool, timeout: float) -> list[UiApp]:
+    """Return the apps that are registered.
 
     Raises:
         UiFault: The registry does not answer.
     """
+    (refs,) = pool.call(method_call(APPS, "Accessible", "GetChildren"), timeout)
+    asked = [
+        call
+        for ref in refs
+        for call in (
+            property_call(ref, "Accessible", "Name"),
+            _pid_of(ref[0]),
+            method_call(ref, "Accessible", "GetChildren"),
+        )
+    ]
     # A frozen app must not hide the others, nor cost more than its share.
-    rounds = CallRounds(pool, before, min(timeout, _SHARE))
-    registered = method_call(APPS, "Accessible", "GetChildren")
-    (answer,) = rounds.ask_round([registered])
-    if isinstance(answer, AppNotResponding):
-        answer = pool.call(registered, timeout)
-    if isinstance(answer, UiFault):
-        raise answer
-    refs = answer[0]
-    about = rounds.ask_round(
-        [
-            call
-            for ref in refs
-            for call in (
-                property_call(ref, "Accessible", "Name"),
-                _pid_of(ref[0]),
-                method_call(ref, "Accessible", "GetChildren"),
-            )
-        ]
-    )
+    share = min(timeout, _SHARE)
+    about = pool.call_all(asked, share)
     apps: list[UiApp] = []
     windows: list[tuple[Handle, Handle]] = []
     for ref, name, pid, below in zip(refs, about[::3], about[1::3], about[2::3], strict=True):
@@ -266,15 +233,14 @@ def read_registered_apps(
         apps.append(app._replace(name=names[0]))
         if not isinstance(below, UiFault):
             windows += [(app.key, window) for window in below[0][:_WINDOWS]]
-    states = rounds.ask_round(
-        [method_call(window, "Accessible", "GetState") for _, window in windows]
-    )
+    asked = [method_call(window, "Accessible", "GetState") for _, window in windows]
+    states = pool.call_all(asked, share)
     active = {
         key
         for (key, _), state in zip(windows, states, strict=True)
         if not isinstance(state, UiFault) and state[0][0] >> STATES["active"] & 1
     }
-    return [app._replace(frontmost=app.key in active) for app in apps], rounds.asked
+    return [app._replace(frontmost=app.key in active) for app in apps]
 
 
 def _pid_of(bus: str) -> BusCall:
@@ -282,22 +248,6 @@ def _pid_of(bus: str) -> BusCall:
         *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
         *("GetConnectionUnixProcessID", "s", (bus,)),
     )
-
-
-SCREEN: Final = "screen"
-
-
-def is_screen(handle: Any) -> bool:
-    """Say whether a handle is that of a window or app of the screen."""
-    return isinstance(handle, tuple) and handle[0] == SCREEN
-
-
-def window_node(window: ScreenWindow, *, active: bool = False) -> UiNode:
-    """Return a window of the screen as an element."""
-    told = {"modal": window.dialog, "minimized": window.minimized, "active": active}
-    states = frozenset(("enabled", "visible", *(name for name, holds in told.items() if holds)))
-    role = "dialog" if window.dialog else "window"
-    return UiNode((SCREEN, window.number), role, window.title, "", states, frame=window.frame)
 
 
 class ScreenReader:

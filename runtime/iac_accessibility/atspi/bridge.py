@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
-    SCREEN,
     ScreenReader,
     has_terminal,
     is_installed,
-    is_screen,
     process_start_time,
     program_identity,
     program_names,
@@ -36,8 +34,9 @@ from iac_accessibility.atspi.nodes import (
 )
 from iac_accessibility.atspi.reading import AtspiReader, action_names, read_cached_elements
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
-from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
+from iac_accessibility.bridge import ElementReader, parse_stroke, read_one, time_left
 from iac_accessibility.model import (
+    SCREEN,
     TEXT_MARGIN,
     AcceptedValue,
     ActionFailed,
@@ -55,6 +54,7 @@ from iac_accessibility.model import (
     action_name,
     clean_foreign_text,
     clean_text_part,
+    is_screen,
     takes_typing,
 )
 from iac_accessibility.risk import hidden_in
@@ -97,7 +97,6 @@ class AtspiBridge:
         self._hands: XDisplay | None = None
         self._session = ConnectionPool(session, 1)
         self._bus = ConnectionPool(self._accessibility_address())
-        self._listing: list[BusCall] = []
         self._cache: ConnectionPool | None = None
         self._caching = Lock()
         # Browsers and Qt apps register only where somebody is there to read them.
@@ -126,7 +125,7 @@ class AtspiBridge:
 
     def running_apps(self, timeout: float) -> list[UiApp]:
         """Return the apps that are registered, and those that show windows but no tree."""
-        apps, self._listing = read_registered_apps(self._bus, self._listing, timeout)
+        apps = read_registered_apps(self._bus, timeout)
         known = {app.pid for app in apps}
         try:
             hands = self.input_devices
@@ -206,10 +205,9 @@ class AtspiBridge:
         end = time.monotonic() + timeout
         way = [handle]
         while len(way) < _MAX_DEPTH:
-            left = end - time.monotonic()
             try:
                 call = property_call(way[-1], "Accessible", "Parent")
-                answer = self._bus.call(call, max(left, 0.0))
+                answer = self._bus.call(call, time_left(end, 0.0))
             except Unsupported as fault:
                 # GTK 3 keeps the place of what it destroyed for a while, with nothing there.
                 raise ElementGone(str(fault)) from None
@@ -443,7 +441,7 @@ class AtspiBridge:
         want = Detail.CHILDREN | Detail.FRAME
         node = read_one(reader, window, want, timeout)
         for _ in range(_LEVELS):
-            left = max(end - time.monotonic(), 0.05)
+            left = time_left(end)
             if node.role == "web_area":
                 return self._settled_element_at(node.handle, x, y, end)
             if node.total > _MANY:
@@ -473,7 +471,7 @@ class AtspiBridge:
     def _named_element_at(self, handle: Handle, x: float, y: float, end: float) -> Handle | None:
         """Return what the toolkit itself says lies at a point."""
         call = method_call(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
-        (reference,) = self._bus.call(call, max(end - time.monotonic(), 0.05))
+        (reference,) = self._bus.call(call, time_left(end))
         return None if reference[1] == NO_NODE else tuple(reference)
 
     def _has_state(self, handle: Handle, state: str, timeout: float) -> bool:

@@ -42,7 +42,6 @@ class Clipboard:
         atom = self._display.intern_atom
         self._clipboard, self._targets = atom("CLIPBOARD"), atom("TARGETS")
         self._texts = (atom("UTF8_STRING"), atom("text/plain;charset=utf-8"), Xatom.STRING)
-        self._utf8 = self._texts[0]
         self._incremental, self._into = atom("INCR"), atom("IAC_CLIPBOARD")
         self._window = self._display.screen().root.create_window(0, 0, 1, 1, 0, X.CopyFromParent)
         self._held: dict[int, tuple[int, int, bytes]] = {}

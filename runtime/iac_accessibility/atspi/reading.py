@@ -40,6 +40,7 @@ from iac_accessibility.atspi.nodes import (
     text_of,
 )
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
+from iac_accessibility.bridge import time_left
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     TEXT_ROLES,
@@ -114,7 +115,7 @@ class AtspiReader:
             return list(filter(None, cached))
         end = time.monotonic() + timeout
         items = self._with_texts(asked, self._ask_first_round(asked, bits, timeout), end)
-        answers = iter(self._ask_second_round(asked, items, bits, max(end - time.monotonic(), 0.0)))
+        answers = iter(self._ask_second_round(asked, items, bits, time_left(end, 0.0)))
         return [node or next(answers) for node in cached]
 
     def _cached_node(self, handle: Handle, want: int) -> UiNode | None:
@@ -195,7 +196,7 @@ class AtspiReader:
                 method_call(handles[at], "Text", "GetText", "ii", 0, TITLE_LIMIT),
             )
         ]
-        answers = self._pool.call_all(calls, max(end - time.monotonic(), 0.05))
+        answers = self._pool.call_all(calls, time_left(end))
         for at, count, text in zip(lacking, answers[::2], answers[1::2], strict=True):
             item = items[at]
             if isinstance(item, ElementItem) and not (
@@ -341,7 +342,7 @@ class AtspiReader:
         """Return of each its parent, its place, and the texts before and after it there."""
 
         def ask(calls: Sequence[BusCall]) -> list[Answer]:
-            return list(self._pool.call_all(calls, max(end - time.monotonic(), 0.05)))
+            return list(self._pool.call_all(calls, time_left(end)))
 
         first = ask([
             call
@@ -369,9 +370,7 @@ class AtspiReader:
             for spot, answer in zip(spots, found, strict=True)
             if not isinstance(answer, UiFault) and answer[0][1] != NO_NODE
         ]
-        items = self._ask_first_round(
-            [one for _, one in near], 0, max(end - time.monotonic(), 0.05)
-        )
+        items = self._ask_first_round([one for _, one in near], 0, time_left(end))
         frames = ask([method_call(one, "Component", "GetExtents", "u", 0) for _, one in near])
         texts: list[list[tuple[str, Frame | None]]] = [[] for _ in handles]
         for (row, _), item, frame in zip(near, items, frames, strict=True):
@@ -395,7 +394,7 @@ class AtspiReader:
             for target in targets[:1]
         ]
         calls = [property_call(target, "Accessible", "Name") for _, target in named]
-        answers = self._pool.call_all(calls, max(end - time.monotonic(), 0.05))
+        answers = self._pool.call_all(calls, time_left(end))
         for (at, _), answer in zip(named, answers, strict=True):
             node = nodes[at]
             if isinstance(node, UiNode) and (
@@ -418,35 +417,28 @@ class AtspiReader:
             return
         counts = self._pool.call_all(
             [property_call(node.handle, "Text", "CharacterCount") for node in empty.values()],
-            max(end - time.monotonic(), 0.05),
+            time_left(end),
         )
         for (at, node), answer in zip(empty.items(), counts, strict=True):
-            left = max(end - time.monotonic(), 0.05)
             value: Scalar = None
             if node.role == "combo_box":
-                value = self._selected_option(node, left)
+                value = self._selected_option(node, end)
             elif count := min(int(property_value(answer, 0)), VALUE_LIMIT):
-                (text,) = self._pool.call_all(
-                    [method_call(node.handle, "Text", "GetText", "ii", 0, count)], left
-                )
+                whole = method_call(node.handle, "Text", "GetText", "ii", 0, count)
+                (text,) = self._pool.call_all([whole], time_left(end))
                 value = None if isinstance(text, UiFault) else text_of(text[0])
             if value:
                 nodes[at] = node._replace(value=value)
 
-    def _selected_option(self, node: UiNode, seconds: float) -> str | None:
+    def _selected_option(self, node: UiNode, end: float) -> str | None:
         """Return the title of the option that is selected in a combo box."""
-        end = time.monotonic() + seconds
         level: Sequence[Handle] = [node.handle]
         for _ in range(3):
-            left = max(end - time.monotonic(), 0.05)
-            lists = self._pool.call_all(
-                [method_call(one, "Accessible", "GetChildren") for one in level], left
-            )
-            level = [
-                tuple(ref) for body in lists if not isinstance(body, UiFault) for ref in body[0]
-            ]
-            level = level[:_OPTIONS]
-            for one in self._ask_first_round(level, 0, max(end - time.monotonic(), 0.05)):
+            asked = [method_call(one, "Accessible", "GetChildren") for one in level]
+            lists = self._pool.call_all(asked, time_left(end))
+            bodies = (body for body in lists if not isinstance(body, UiFault))
+            level = [tuple(ref) for body in bodies for ref in body[0]][:_OPTIONS]
+            for one in self._ask_first_round(level, 0, time_left(end)):
                 if isinstance(one, ElementItem) and has_state(one.states, "selected"):
                     return clean_foreign_text(one.name)
         return None
@@ -462,8 +454,7 @@ class AtspiReader:
         if isinstance(item, UiFault):
             return item
         if actions := first_body(got.get("actions")):
-            left = max(end - time.monotonic(), 0.05)
-            got["actions"] = [(action_names(self._pool, handle, actions[0], left),)]
+            got["actions"] = [(action_names(self._pool, handle, actions[0], time_left(end)),)]
         return node_of(handle, item, want, got)
 
 
