@@ -42,6 +42,7 @@ from iac_applescript.results import (
     Result,
     ScriptError,
     analysis_fields,
+    explain_nothing,
     explanation_fields,
     format_place,
     pattern_fields,
@@ -66,13 +67,12 @@ from iac_applescript.toolset import (
     lookup_tool,
     open_toolset,
 )
-from iac_applescript.wishes import index_tool
+from iac_applescript.wishes import find_absent_app, index_tool
 from iac_applescript.wrapping import ChosenScript, choose_script
 from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
 from iac_runtime.policy.facts import OWN_APP
 from iac_runtime.policy.taint import iterate_texts
-from iac_runtime.search.ranking import missing_app, named_missing_app
 from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
@@ -120,36 +120,24 @@ def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -
 @lookup_tool
 def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     intent, app = given["intent"], given.get("app", "")
-    wish, catalogue = read_shelf_wish(intent), toolset.catalogue
-
-    def find_app(name: str) -> list[object]:
-        return [*filter(None, [catalogue.find_app(name[1:])])]
-
-    named = "" if app else named_missing_app(wish.request, find_app)
-    absent = named or ("" if app else missing_app(wish.request, find_app))
+    wish = read_shelf_wish(intent)
+    absent, named = ("", "") if app else find_absent_app(wish.request, toolset.catalogue)
     kept = find_scripts(intent, absent or _app_name(toolset, given), 2)
     if absent and not (kept or named):
         absent, kept = "", find_scripts(intent, "", 2)
     # What another app does is no answer for one that has no tools.
     found = toolset.find(intent, app=app or None, limit=5) if toolset.find and not absent else ()
-    hits = [(hit, wish.score_offer(index_tool(hit, catalogue))[0]) for hit in found]
+    hits = [(hit, wish.score_offer(index_tool(hit, toolset.catalogue))[0]) for hit in found]
     patterns = []
     with contextlib.suppress(SetupError):
         patterns = toolset.store.find_patterns(intent, app=toolset.app_bundle_id(app), limit=3)
     guides = load_skills(toolset.skill_folder) if wish.share == 1 or app else {}
     analyze = toolset.analyser.analyze_script
     scripts = [(row, analyze(row.script.script, row.script.language).level) for row in kept]
-    for_app, limit = app or named, given.get("limit", 5)
-    ways = rank_suggestions(intent, for_app, hits, patterns, guides, limit, scripts)
-    if ways:
-        return {"suggestions": [row.to_dict() for row in ways]}
-    note = f"There are no tools for {quote_text(named)} here. " if named else ""
-    note += (
-        "No tool, script or guide does this, and none that is like it is meant. If an app of this"
-        " Mac can do it, list_scriptable_apps names the app and get_app_dictionary shows how."
-        " Otherwise tell the user that it cannot be done here."
-    )
-    return {"suggestions": [], "note": note}
+    limit = given.get("limit", 5)
+    ways = rank_suggestions(intent, app or named, hits, patterns, guides, limit, scripts)
+    note = {} if ways else {"note": explain_nothing(named)}
+    return {"suggestions": [row.to_dict() for row in ways], **note}
 
 
 @lookup_tool

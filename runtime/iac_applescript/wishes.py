@@ -16,7 +16,7 @@ from iac_runtime.search.intent import RequestIntent, read_intent, same_way_stems
 from iac_runtime.search.lexicon import ELSEWHERE, known_words, load_lexicon
 from iac_runtime.search.page import tool_purpose
 from iac_runtime.search.query import SearchRequest, read_request
-from iac_runtime.search.ranking import area_scores, is_served
+from iac_runtime.search.ranking import area_scores, is_served, missing_app, named_missing_app
 from iac_runtime.search.weights import SILENT
 from iac_runtime.tool import tool_prefix
 from iac_runtime.toolkit import Catalogue
@@ -174,6 +174,16 @@ def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wis
     served = is_served(request, ()) and (named or thing not in elsewhere)
     share = 1.0 if served else _ELSEWHERE
     return Wish(request, terms, worth, _likely_apps(request), named, share)
+
+
+def find_absent_app(request: SearchRequest, catalogue: Catalogue) -> tuple[str, str]:
+    """Return the app that a request is for where that has no tools here, and where it names it."""
+
+    def find(name: str) -> list[object]:
+        return [*filter(None, [catalogue.find_app(name[1:])])]
+
+    named = named_missing_app(request, find)
+    return named or missing_app(request, find), named
 
 
 def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
