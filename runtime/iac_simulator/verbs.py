@@ -305,7 +305,9 @@ def make_object(
     if isinstance(data, str):
         made[TEXT] = data
     place = place_for(world, term, at)
-    items = place.owner.data.setdefault(place.plural, [])
+    # The paragraphs that a text has without being told apart.
+    lines = str(place.owner.data.get(TEXT, "")).splitlines() if place.plural == "paragraphs" else ()
+    items = place.owner.data.setdefault(place.plural, [{TEXT: line} for line in lines])
     place.owner.attach()
     check_allowed(world, place.owner, term, made, new=True)
     if isinstance(data, str) and TEXT in place.owner.data:

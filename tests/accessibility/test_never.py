@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from simulated import permissions_under
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.toolset import UiToolset
@@ -19,9 +20,7 @@ from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.decide import BEYOND_SCOPE
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.facts import CallFacts, Decision
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -275,10 +274,9 @@ def judged(
     policy: str, call: Call, executor: Executor, generated: Path, files: Path, button: str
 ) -> tuple[CallFacts, Decision]:
     """Return what a call is judged to be under a policy; a script of a file is written there."""
-    catalogue, parsed = _catalogue(generated), parse_policy(policy)
-    permissions = Permissions(
-        parsed,
-        read_settings(PolicyFlags(), {}, parsed),
+    catalogue = _catalogue(generated)
+    permissions = permissions_under(
+        policy,
         home=str(files),
         identify=identify_from_catalogue(catalogue),
         read_code=lambda view, hidden: read_nested_code(catalogue, view, hidden),
@@ -328,9 +326,8 @@ def test_never_and_a_deny_by_app_hold_on_every_road(
 def test_what_takes_a_call_back_is_judged_by_what_it_does(
     executor: Executor, generated: Path, tmp_path: Path
 ) -> None:
-    policy = parse_policy('preset = "trusted"\n[never]\ndelete = true')
-    settings = read_settings(PolicyFlags(), {}, policy)
-    permissions = Permissions(policy, settings, home=str(tmp_path))
+    policy = 'preset = "trusted"\n[never]\ndelete = true'
+    permissions = permissions_under(policy, home=str(tmp_path))
     gate = Gate(_catalogue(generated), executor, home=str(tmp_path), permissions=permissions)
     made = gate.call(Call("notes_make_note", {"name": "Milk"}, ASKED))
     assert isinstance(made, CompletedCall)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import permissions_under
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.toolset import UiToolset
@@ -24,9 +25,7 @@ from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.gate.stored import truncate
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.facts import Effect
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, find_tool
 from iac_runtime.tools.own import added_tools
@@ -152,13 +151,8 @@ class Seen(NamedTuple):
 def seen(
     world: World, policy: str, call: Call, *, button: str = "Memory", tool: Tool | None = None
 ) -> Seen:
-    parsed = parse_policy(policy)
-    permissions = Permissions(
-        parsed,
-        read_settings(PolicyFlags(), {}, parsed),
-        home=HOME,
-        identify=identify_from_catalogue(world.catalogue),
-    )
+    identify = identify_from_catalogue(world.catalogue)
+    permissions = permissions_under(policy, home=HOME, identify=identify)
     remembered: list[Any] = []
     permissions.taint.remember_texts = (  # type: ignore[method-assign]
         lambda value, _source=None: remembered.append(value)

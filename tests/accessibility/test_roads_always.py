@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import permissions_under
 from test_roads import ASKED, World, own_state, world
 
 from iac_applescript.toolset import open_toolset as scripts
@@ -15,8 +16,6 @@ from iac_runtime.gate.opening import HOME
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.approvals import remember_approval, revoke_approvals
 from iac_runtime.policy.effects import identify_from_catalogue
-from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import find_tool
 from iac_runtime.tools.own import added_tools
@@ -91,13 +90,8 @@ def roads(way: Way) -> Iterator[tuple[Call, dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def gate(world: World) -> Gate:
-    policy = Policy()
-    permissions = Permissions(
-        policy,
-        read_settings(PolicyFlags(), {}, policy),
-        home=HOME,
-        identify=identify_from_catalogue(world.catalogue),
-    )
+    identify = identify_from_catalogue(world.catalogue)
+    permissions = permissions_under(home=HOME, identify=identify)
     return Gate(
         world.catalogue,
         world.executor,

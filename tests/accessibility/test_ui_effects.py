@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from simulated import permissions_under
 from ui_calls import prepare
 from ui_memory import Memory, node, tree
 
@@ -11,9 +12,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester, default_permissions
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tools.own import toolset_tools
 
@@ -80,8 +79,7 @@ def test_a_value_that_came_from_a_result_raises_the_call(toolset: UiToolset) -> 
 
 
 def call(toolset: UiToolset, policy: str, tool: str) -> CallAnswer:
-    given = parse_policy(policy)
-    permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
+    permissions = permissions_under(policy)
     rows = {row.name: row for row in toolset_tools(("accessibility",))}
     kept = {open_toolset: toolset}
     gate = Gate(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import permissions_under
 from ui_user import User
 
 from iac_accessibility.toolset import open_toolset
@@ -13,8 +14,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools, toolset_tools
 
@@ -96,9 +96,7 @@ def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Call
 
 
 def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) -> None:
-    policy = Policy()
-    settings = read_settings(PolicyFlags(read_only=True), {}, policy)
-    call = calls(permissions=Permissions(policy, settings, home="/Users/me"))
+    call = calls(permissions=permissions_under("read_only = true"))
     assert isinstance(press(call, "Press"), RefusedCall)
     assert isinstance(call("click_menu", menu_path="File > Save"), RefusedCall)
     assert isinstance(call("list_windows"), CompletedCall)
@@ -110,9 +108,7 @@ def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) ->
 def test_errors_of_the_gate_say_operation_and_guidance_as_the_tools_own_do(
     calls: Callable[..., Calls],
 ) -> None:
-    policy = Policy()
-    settings = read_settings(PolicyFlags(read_only=True), {}, policy)
-    call = calls(permissions=Permissions(policy, settings, home="/Users/me"))
+    call = calls(permissions=permissions_under("read_only = true"))
     refused = press(call, "Press")
     assert isinstance(refused, RefusedCall)
     told = [refused.facts()]

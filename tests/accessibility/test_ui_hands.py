@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
+from simulated import permissions_under
 from ui_calls import perform, prepare
 from ui_user import User
 
 from iac_accessibility.model import AcceptedValue, ActionFailed
-from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
 
 pytestmark = pytest.mark.process
 
@@ -283,8 +281,7 @@ def test_a_dialog_of_another_program_is_named_and_the_next_act_reaches_it(
 
 def test_a_window_of_an_app_that_the_policy_denies_is_not_named(start: Any) -> None:
     user: User = start("gtk", "--picker")
-    parsed = parse_policy('[[deny]]\napp = "*"')
-    denying = Permissions(parsed, read_settings(PolicyFlags(), {}, parsed), home="/Users/me")
+    denying = permissions_under('[[deny]]\napp = "*"')
     arguments = {"element": at(user, "Choose file…")}
     answer = perform(prepare(user.toolset, "click", arguments, denying))
     screen = user.toolset.session.bridge.input_devices

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
+from simulated import permissions_under
 from ui_calls import prepare
 from ui_memory import APP, Memory, node, tree
 from ui_user import User
@@ -25,9 +26,7 @@ from iac_runtime.gate.plans import (
     RefusedCall,
     ToolImage,
 )
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.call import outcome_result
 from iac_runtime.tools.own import toolset_tools
 
@@ -119,8 +118,7 @@ def test_a_window_without_a_tree_is_read_by_the_systems_own_recognition(
 
 def asked(policy: str, app: str = APP.id) -> CallAnswer:
     bridge = Memory(tree(rows()), apps=[APP._replace(id=app)])
-    given = parse_policy(policy)
-    permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
+    permissions = permissions_under(policy)
     tools = {row.name: row for row in toolset_tools(("accessibility",))}
     kept = {open_toolset: UiToolset(bridge)}
     gate = Gate(

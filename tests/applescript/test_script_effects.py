@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from script_calls import plan_of
 from script_cases import read_cases
+from simulated import permissions_under
 
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.executor import Executor
@@ -13,8 +14,6 @@ from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, Flow
-from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tool import highest
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -22,8 +21,7 @@ from iac_runtime.tools.catalogue import Catalogue
 @pytest.fixture(scope="module")
 def gate(catalogue: Catalogue):
     executor = Executor(open_simulation(catalogue, None))
-    settings = read_settings(PolicyFlags(), {}, Policy())
-    permissions = Permissions(Policy(), settings, identify=identify_from_catalogue(catalogue))
+    permissions = permissions_under(home=None, identify=identify_from_catalogue(catalogue))
     found = Gate(catalogue, executor, permissions=permissions)
     yield found
     found.close()

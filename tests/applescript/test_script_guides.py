@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from guide_lint import lint
 from script_calls import data
+from simulated import simulate_apps
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.dictionary import PAGE, dictionary_page, find_skill, read_skill
@@ -135,7 +136,7 @@ TODAY = datetime(2026, 3, 2).astimezone()
 
 
 def simulator_of(catalogue: Catalogue, world: dict[str, Any]) -> Simulator:
-    return Simulator([catalogue.load_tables(app) for app in catalogue.apps.values()], world)
+    return simulate_apps(catalogue, world)
 
 
 Run = Callable[..., Any]

@@ -25,6 +25,7 @@ from library_checks import (
 )
 from remainder import read_remainder
 from script_calls import call, data
+from simulated import simulate_apps
 
 from iac_applescript import library
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
@@ -36,7 +37,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.process import Completed
 from iac_runtime.serve.tool_pages import ToolSearch
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator, parse_profile
+from iac_simulator import parse_profile
 
 HERE = Path(__file__).parent
 SCRIPTS = shipped_scripts()
@@ -145,8 +146,7 @@ def test_each_javascript_does_it_in_the_simulator(
     known: ScriptAnalyzer, found: dict[str, ScriptAnalysis], profile: str
 ) -> None:
     catalogue = known.catalogue
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, faults=parse_profile(profile))
+    simulator = simulate_apps(catalogue, faults=parse_profile(profile))
     failed: dict[str, bytes] = {}
     for row in JAVASCRIPT:
         given = given_arguments(row)

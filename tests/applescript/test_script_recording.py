@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import permissions_under
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
 from iac_runtime.policy.effects import identify_from_catalogue
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 
 ASKED = Requester("tester", ("client",))
@@ -40,13 +39,7 @@ def gate_of(
     gates: list[Gate] = []
 
     def make(policy: str = "") -> Gate:
-        parsed = parse_policy(policy)
-        permissions = Permissions(
-            parsed,
-            read_settings(PolicyFlags(), {}, parsed),
-            home="/Users/me",
-            identify=identify_from_catalogue(catalogue),
-        )
+        permissions = permissions_under(policy, identify=identify_from_catalogue(catalogue))
         from iac_runtime.tools.own import added_tools
 
         gates.append(Gate(catalogue, executor, permissions=permissions, added=added_tools))

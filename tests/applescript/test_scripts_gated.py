@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from script_calls import data, in_turns, plan_of
+from simulated import permissions_under
 
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import ToolError
@@ -24,10 +25,8 @@ from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall,
 from iac_runtime.language.steps import Event
 from iac_runtime.policy.approvals import MAX_UNAPPROVED
 from iac_runtime.policy.effects import identify_from_catalogue
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import LINE_LIMIT
-from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tool import limits, tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools, tool_of_row
@@ -105,11 +104,8 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
     gates: list[Gate] = []
 
     def make(policy: str = "", now: Callable[[], float] = time.time, **more: Any) -> Gate:
-        parsed = parse_policy(policy)
-        settings = read_settings(PolicyFlags(), {}, parsed)
-        permissions = Permissions(
-            parsed, settings, home="/Users/me", identify=identify_from_catalogue(catalogue), now=now
-        )
+        identify = identify_from_catalogue(catalogue)
+        permissions = permissions_under(policy, identify=identify, now=now)
         audit = lambda: Audit.open(open_state())  # noqa: E731
         gates.append(
             Gate(

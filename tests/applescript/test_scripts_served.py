@@ -9,8 +9,8 @@ import mcp_types as types
 import pytest
 import warm
 from mcp import Client, StdioServerParameters
+from simulated import TOOLS
 
-TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 INTENT = "count my notes"
 BROKEN = "Application('com.apple.Notes').notes.byName('nothing').body()"
 MENDED = "Application('com.apple.Notes').notes.length"

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from simulated import TOOLS
 
 from iac_base.errors import SetupError
 from iac_base.files import read_file_content, replace_file_content
@@ -35,8 +36,6 @@ from iac_mcp.setup.clients import (
 from iac_mcp.setup.interpreter import launch_arguments
 
 pytestmark = pytest.mark.process
-
-TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 
 
 @pytest.fixture

@@ -5,18 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from simulated import permissions_under, run_tool, shipped_catalogue, simulate_apps
+
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.own import added_tools
-from iac_simulator import Simulator
 
-ROOT = Path(__file__).parent.parent.parent
-CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
+ROOT = Path(__file__).parents[2]
+CATALOGUE = shipped_catalogue()
 ASKED = Requester("Claude", ("client",))
 
 
@@ -24,16 +22,12 @@ class Desk:
     """A gate on a simulated Mac; questions are kept, and answered with yes."""
 
     def __init__(self, state: Any = None, policy: str = "", **more: Any) -> None:
-        parsed = parse_policy(policy)
-        tables = [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()]
-        self.simulator = Simulator(tables, state)
+        self.simulator = simulate_apps(CATALOGUE, state)
         self.gate = Gate(
             CATALOGUE,
             Executor(self.simulator),
             home="/Users/me",
-            permissions=Permissions(
-                parsed, read_settings(PolicyFlags(), {}, parsed), home="/Users/me"
-            ),
+            permissions=permissions_under(policy),
             added=added_tools,
             **more,
         )
@@ -56,7 +50,7 @@ class Desk:
     def meanwhile(self, tool: str, **arguments: Any) -> None:
         """Change the world behind the gate's back."""
         other = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
-        assert isinstance(other.call(Call(tool, arguments)), CompletedCall)
+        run_tool(other, tool, **arguments)
 
     def before_each(self, look: Callable[[Any], None]) -> None:
         """Have `look` called with each request before it is sent."""

@@ -3,10 +3,10 @@
 import random
 from collections.abc import Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from samples import route, value
+from simulated import TOOLS
 
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
@@ -14,7 +14,6 @@ from iac_simulator.simulator import demo_state
 from iac_simulator.state import difference
 from iac_simulator.world import default_world
 
-TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 
 STAMPS = ("modificationDate", "dateModified", "stampDate", "modified", "@next")

@@ -9,6 +9,7 @@ from hard_profile import PROFILES, find_faults, play_calls
 from jsonschema import Draft202012Validator
 from remainder import REMAINDER, read_remainder
 from samples import built, same_reads
+from simulated import TOOLS
 from unguarded import unguarded
 
 from iac_base.errors import ToolError
@@ -22,7 +23,6 @@ from iac_simulator import Simulator
 # A thousand calls over the same lines, which other tests count.
 pytestmark = pytest.mark.uncounted
 
-TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 
 # What these are about is not there in a simulated app that was just made.

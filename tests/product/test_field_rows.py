@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import simulate_apps
 from test_every_tool import CATALOGUE
 from unguarded import unguarded
 
@@ -16,7 +17,7 @@ from iac_gen.quirks import load_field_book, read_facts
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.known_cases import describe_call_cases
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_simulator import Simulator, field_profile, parse_profile
+from iac_simulator import field_profile, parse_profile
 
 BOOK = {fact.id: fact for fact in read_facts(load_field_book()[0])}
 CASES: Mapping[str, Any] = tomllib.loads(
@@ -35,9 +36,8 @@ class Played:
         if fact is not None and fact.play:
             row |= {"id": fact.id, "terms": fact.terms, "play": fact.play}
         monkeypatch.setattr(field_profile, "book_rows", lambda _app: [row] if "id" in row else [])
-        apps = [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()]
         faults = replace(parse_profile("hard"), play=[row["id"]] if "id" in row else [])
-        self.simulator = Simulator(apps, given.get("world"), faults=faults)
+        self.simulator = simulate_apps(CATALOGUE, given.get("world"), faults=faults)
         self.gate: Gate = unguarded(CATALOGUE, self.simulator)
         for tool, arguments in given.get("first", ()):
             self.call(tool, arguments)

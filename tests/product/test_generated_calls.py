@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import built, complete, route, same_reads
+from simulated import TOOLS
 from unguarded import HOME, unguarded
 
 from iac_base.errors import InvalidParameterError, ToolError
@@ -25,7 +26,6 @@ from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 from iac_runtime.types import parse_type
 from iac_simulator import Simulator
 
-TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 APPS = ("finder", "mail", "music", "notes", "standard_additions", "system_events")
 NAMES = sorted(

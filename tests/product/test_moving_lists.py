@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from simulated import TOOLS
 from unguarded import unguarded
 
 from iac_base.errors import InvalidParameterError, ToolError
@@ -23,7 +23,6 @@ from iac_simulator import Simulator
 from iac_simulator.host import BufferStreams, HostEnvironment
 from iac_simulator.scenario import parse_scenario
 
-TOOLS: Final = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE: Final = Catalogue([TOOLS])
 TABLES: Final = {app.key: CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()}
 PLAIN: Final = ("text", "integer", "boolean", "date")

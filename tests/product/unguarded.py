@@ -20,6 +20,5 @@ class _Open(Permissions):
 
 def unguarded(catalogue: Catalogue, simulator: Runner) -> Gate:
     """Return the gate."""
-    policy = Policy()
-    permissions = _Open(policy, read_settings(PolicyFlags(), {}, policy), home=HOME)
+    permissions = _Open(Policy(), read_settings(PolicyFlags(), {}, Policy()), home=HOME)
     return Gate(catalogue, Executor(simulator), home=HOME, permissions=permissions)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from diary_world import WORLD
+from simulated import run_tool, simulate_apps
 
 from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.gate.plans import CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 
 CANNOT_FILTER = """
   function refuse(real) {
@@ -52,8 +52,7 @@ class Defective:
         world: dict[str, Any] | None = None,
         key: str = "diary",
     ) -> None:
-        tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-        self.simulator = Simulator(tables, {key: WORLD if world is None else world})
+        self.simulator = simulate_apps(catalogue, {key: WORLD if world is None else world})
         self.script = f"{load_harness()}\n(function () {{{defect}}})();"
         self.gate = Gate(catalogue, Executor(self), "DANGEROUS", home="/Users/me")
 
@@ -61,9 +60,7 @@ class Defective:
         return self.simulator([*argv[:3], "-e", self.script], stdin, timeout)
 
     def call(self, tool: str, **arguments: Any) -> CompletedCall:
-        outcome = self.gate.call(Call(tool, arguments))
-        assert isinstance(outcome, CompletedCall), outcome
-        return outcome
+        return run_tool(self.gate, tool, **arguments)
 
     @property
     def sent(self) -> list[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from simulated import run_tool, simulate_apps
+
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tool import Level, spec_of
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 from iac_simulator.scenario import FaultScenario
 
 WORLD: dict[str, Any] = {
@@ -82,14 +82,11 @@ def gate_of(
     faults: FaultScenario | None = None,
     **more: Any,
 ) -> Gate:
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, {"diary": world}, faults=faults)
+    simulator = simulate_apps(catalogue, {"diary": world}, faults=faults)
     gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
     gate.simulator = simulator  # type: ignore[attr-defined]
     return gate
 
 
 def call(gate: Gate, tool: str, **arguments: Any) -> Any:
-    outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, CompletedCall), outcome
-    return outcome.value
+    return run_tool(gate, tool, **arguments).value

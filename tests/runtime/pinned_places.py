@@ -2,20 +2,15 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
+from simulated import shipped_catalogue, simulate_apps
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.policy.permissions import open_permissions
-from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
-
-_TOOLS: Final = Path(__file__).parents[2] / "generated" / "iac_tools"
 
 
 class Place(NamedTuple):
@@ -118,11 +113,6 @@ def calls(draw: st.DrawFn) -> tuple[Place, str]:
     return place, place.target + draw(st.sampled_from(picks))
 
 
-@cache
-def catalogue() -> Catalogue:
-    return Catalogue([_TOOLS])
-
-
 class Desk:
     """A gate on one place; `meanwhile` happens right before the event that acts is sent.
 
@@ -130,9 +120,8 @@ class Desk:
     """
 
     def __init__(self, place: Place, items: list[dict[str, Any]], meanwhile: list[Change]) -> None:
-        known = catalogue()
-        tables = [known.load_tables(app) for app in known.apps.values()]
-        self.simulator = Simulator(tables, {place.app: place.world(items)})
+        known = shipped_catalogue()
+        self.simulator = simulate_apps(known, {place.app: place.world(items)})
         # The world itself, for it is to change behind the gate's back.
         self.simulator._state[place.app] = place.world(items)
         self.items, self.before = items, copy.deepcopy(items)

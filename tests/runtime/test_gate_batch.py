@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinned_places import catalogue
+from simulated import permissions_under, run_tool, shipped_catalogue, simulate_apps
 
 import iac_runtime
 from iac_base.errors import CallRefusedError, InvalidParameterError, SharedNameError, ToolError
@@ -19,11 +19,8 @@ from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.library import connect
-from iac_runtime.policy.permissions import Permissions, Requester, open_permissions
-from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.prompts import LINE_LIMIT
-from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 from iac_simulator.values import SentEvent
 from iac_tools import notes
@@ -46,25 +43,15 @@ class Desk:
     """A gate on simulated notes, and what is in them."""
 
     def __init__(self, policy: str = "", count: int = 6, **more: Any) -> None:
-        known, parsed = catalogue(), parse_policy(policy)
-        settings = read_settings(PolicyFlags(), {}, parsed)
-        self.simulator = Simulator(
-            [known.load_tables(app) for app in known.apps.values()], world(count)
-        )
-        self.gate = Gate(
-            known,
-            Executor(self.simulator),
-            home="/Users/me",
-            permissions=Permissions(parsed, settings, home="/Users/me"),
-            **more,
-        )
+        known, permissions = shipped_catalogue(), permissions_under(policy)
+        self.simulator = simulate_apps(known, world(count))
+        executor = Executor(self.simulator)
+        self.gate = Gate(known, executor, home="/Users/me", permissions=permissions, **more)
 
     @property
     def names(self) -> list[str]:
         read = {"element": "note", "of": "accounts[0].folders[0]", "properties": ["name"]}
-        found = self.gate.call(Call("notes_list", read))
-        assert isinstance(found, CompletedCall)
-        return [row["name"] for row in found.value]
+        return [row["name"] for row in run_tool(self.gate, "notes_list", **read).value]
 
     def call(self, tool: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> Any:
         return self.gate.call(Call(tool, {}, ASKED, calls=tuple(calls), **more))
@@ -277,13 +264,13 @@ class Names:
     """Two notes "Ideas", one in each of two folders, and what is sent about them."""
 
     def __init__(self, second: str = "Work") -> None:
-        known = catalogue()
+        known = shipped_catalogue()
         world = demo_state()
         folders = world["notes"]["accounts"][0]["folders"]
         folders[1]["name"] = second
         for ident, folder in zip(("a", "b"), folders, strict=True):
             folder["notes"].append({"id": ident, "name": "Ideas", "body": ident})
-        self.simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
+        self.simulator = simulate_apps(known, world)
         executor = Executor(self.simulator)
         self.gate = Gate(
             known, executor, "DANGEROUS", home="/Users/me", permissions=open_permissions()
@@ -291,9 +278,7 @@ class Names:
         self.asking = Gate(known, executor, home="/Users/me", permissions=open_permissions())
 
     def call(self, tool: str, **arguments: Any) -> CompletedCall:
-        done = self.gate.call(Call(tool, arguments))
-        assert isinstance(done, CompletedCall), done
-        return done
+        return run_tool(self.gate, tool, **arguments)
 
     def refused(self, tool: str, **arguments: Any) -> SharedNameError:
         """Return the error of a call that is to change nothing."""

@@ -12,6 +12,7 @@ from diary_world import WORLD, write_output
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
+from simulated import simulate_apps
 
 from iac_base.errors import ToolError
 from iac_base.files import open_state
@@ -24,7 +25,6 @@ from iac_runtime.policy.approvals import resume_clients
 from iac_runtime.policy.facts import ACCEPTED, Verdict
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 
 CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("diary_get", {"target": "entries[0]"}), ("diary_make_entry", {"title": "a"}),
@@ -58,8 +58,7 @@ class Machine(RuleBasedStateMachine):
     def open(self) -> None:
         self.waiting: list[PendingCall] = []
         catalogue = Catalogue([self.output])
-        tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-        self.simulator = Simulator(tables, {"diary": WORLD})
+        self.simulator = simulate_apps(catalogue, {"diary": WORLD})
         self.gate = Gate(
             catalogue,
             Executor(self.simulator),

@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from pinned_places import catalogue
+from simulated import run_tool, shipped_catalogue, simulate_apps
 
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.gate.quotes import QuotedOriginals
 from iac_runtime.language.steps import (
     AllElements,
@@ -18,7 +17,6 @@ from iac_runtime.language.steps import (
     PropertyStep,
     RefValue,
 )
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
 MAIL = "com.apple.mail"
@@ -27,16 +25,14 @@ MESSAGE = "inbox.messages[0]"
 
 @pytest.fixture(name="gate")
 def simulated_gate() -> Gate:
-    known, world = catalogue(), demo_state()
+    world = demo_state()
     world["mail"]["inbox"]["messages"][0]["content"] = "Shall we meet?\n\nAt noon"
-    simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
-    return Gate(known, Executor(simulator), "DANGEROUS", home="/Users/me")
+    known = shipped_catalogue()
+    return Gate(known, Executor(simulate_apps(known, world)), "DANGEROUS", home="/Users/me")
 
 
 def run(gate: Gate, tool: str, /, **arguments: Any) -> Any:
-    answer = gate.call(Call(tool, arguments))
-    assert isinstance(answer, CompletedCall)
-    return answer.value
+    return run_tool(gate, tool, **arguments).value
 
 
 @pytest.mark.parametrize("more", [{}, {"opening_window": False}, {"reply_to_all": True}])

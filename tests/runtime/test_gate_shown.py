@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, catalogue, happen, named
+from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, named
+from simulated import shipped_catalogue, simulate_apps
 
 from iac_base.errors import ToolError
 from iac_base.secrets import is_secret
@@ -23,7 +24,6 @@ from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.policy_file import load_policy
 from iac_runtime.policy.prompts import LINE_LIMIT
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
 ASKED = Requester("Claude", ("client",))
@@ -59,8 +59,8 @@ def patient() -> Iterator[None]:
 
 
 def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
-    known = catalogue()
-    simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
+    known = shipped_catalogue()
+    simulator = simulate_apps(known, world)
 
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         if timeout < slow:
@@ -182,8 +182,8 @@ def test_what_a_read_would_be_asked_about_is_not_looked_at(tmp_path: Path) -> No
 
 
 def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
-    for row in catalogue().apps.values():
-        tables = catalogue().load_tables(row)
+    for row in shipped_catalogue().apps.values():
+        tables = shipped_catalogue().load_tables(row)
         for term in tables.classes:
             for way in describing_properties(term, tables):
                 assert not is_secret(way), (row.key, term, way)
@@ -192,9 +192,9 @@ def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
 
 
 def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
-    apps = {row.key: row for row in catalogue().apps.values()}
+    apps = {row.key: row for row in shipped_catalogue().apps.values()}
     for key, rows in read_shown_tables()["shown"].items():
-        tables = catalogue().load_tables(apps[key])
+        tables = shipped_catalogue().load_tables(apps[key])
         for term, ways in rows.items():
             assert term in tables.classes, (key, term)
             plural = tables.classes[term].plural
@@ -209,8 +209,8 @@ OWN = Requester("the test", preapproved_level="DANGEROUS")
 
 def opened(slow: str = "") -> Gate:
     """Return a gate on the shipped world; a request that holds `slow` takes too long to look."""
-    known = catalogue()
-    simulator = Simulator([known.load_tables(app) for app in known.apps.values()], demo_state())
+    known = shipped_catalogue()
+    simulator = simulate_apps(known, demo_state())
 
     def run(argv: Any, stdin: bytes, timeout: float) -> Completed:
         if slow and slow.encode() in stdin and timeout <= PATIENCE:

@@ -1,22 +1,21 @@
 """Texts that an app keeps as HTML: what a caller writes is what the note says afterwards."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pinned_places import catalogue
+from simulated import TOOLS, shipped_catalogue, simulate_apps
+from simulated import run_tool as run
 
 import iac_runtime
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
+from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.language.html_text import as_html, is_html, plain_text
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
-TOOLS = Path(__file__).parents[2] / "generated/iac_tools"
 ASKED = Requester("Claude", ("client",))
 ODD = "R&D: a < b && b > c\n\n  two spaces  in it\n&amp; stays, <x y> too"
 """A text that HTML would change: signs, an empty line, spaces in a row, an entity."""
@@ -24,26 +23,15 @@ ODD = "R&D: a < b && b > c\n\n  two spaces  in it\n&amp; stays, <x y> too"
 NEW = {"name": "Oats & more", "body": ODD}
 
 
-def simulator_of(world: dict[str, Any]) -> Simulator:
-    known = catalogue()
-    return Simulator([known.load_tables(app) for app in known.apps.values()], world)
-
-
 def gate_of(world: dict[str, Any] | Simulator, allow: Any = "DANGEROUS") -> Gate:
-    known, simulator = catalogue(), world if isinstance(world, Simulator) else simulator_of(world)
-    permissions = open_permissions()
+    known, permissions = shipped_catalogue(), open_permissions()
+    simulator = world if isinstance(world, Simulator) else simulate_apps(known, world)
     return Gate(known, Executor(simulator), allow, home="/Users/me", permissions=permissions)
 
 
 @pytest.fixture(name="gate")
 def simulated_gate() -> Gate:
     return gate_of(demo_state())
-
-
-def run(gate: Gate, tool: str, /, **arguments: Any) -> CompletedCall:
-    answer = gate.call(Call(tool, arguments))
-    assert isinstance(answer, CompletedCall), answer
-    return answer
 
 
 def text_of(gate: Gate, note: str) -> str:
@@ -82,7 +70,7 @@ def test_a_text_that_is_replaced_says_what_was_given(
 
 
 def test_a_copy_is_given_a_plain_text() -> None:
-    simulator = simulator_of(demo_state())
+    simulator = simulate_apps(shipped_catalogue(), demo_state())
     copied = {"target": "notes[0]", "with_properties": {"body": "<3 & more"}}
     run(gate_of(simulator), "notes_duplicate", **copied)
     sent = next(event for event in simulator.events if event.event == "coreclon")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinned_places import catalogue
+from simulated import shipped_catalogue
 
 from iac_base.errors import ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
@@ -21,7 +21,7 @@ from iac_simulator import Simulator
 from iac_simulator.scenario import FaultScenario, InjectedFault
 from iac_simulator.simulator import demo_state
 
-KNOWN = catalogue()
+KNOWN = shipped_catalogue()
 MODULES = {app.id: KNOWN.load_tables(app) for app in KNOWN.apps.values()}
 TABLE = [
     json.loads(row)

@@ -5,10 +5,10 @@ import importlib
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import TOOLS
 
 import iac_runtime as iac
 from iac_base.errors import InvalidParameterError, ToolError
@@ -17,7 +17,6 @@ from iac_runtime.objects import Elements, Items, Object, Rect, Rows
 from iac_runtime.tools.catalogue import Catalogue, module_tables
 from iac_tools import finder, mail, notes, textedit
 
-TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 KEYS = sorted(Catalogue([TOOLS]).apps)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from simulated import TOOLS
 
 import iac_runtime as iac
 from iac_runtime import its
@@ -22,8 +23,6 @@ from iac_tools import (
     standard_additions,
     textedit,
 )
-
-TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from diary_world import WORLD, gate_of
 from jsonschema import Draft202012Validator
+from simulated import permissions_under
+from simulated import run_tool as done
 
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
@@ -19,9 +21,7 @@ from iac_runtime.outcomes import history as keeping
 from iac_runtime.outcomes.history import FILE, CallSelection, KeptCall, LaterCheck, UndoHistory
 from iac_runtime.outcomes.inverse import Inverse
 from iac_runtime.outcomes.outcome import ExpectedValue, Outcome, outcome_of_values, values_match
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 from iac_simulator.scenario import FaultScenario, InjectedFault
@@ -30,16 +30,8 @@ MONDAY = 'journals.byId("j1").entries.byId("e1")'
 
 
 def gate(catalogue: Catalogue, *faults: InjectedFault, policy: str = "", **more: Any) -> Gate:
-    said = parse_policy(policy) if policy else Policy()
-    permissions = Permissions(said, read_settings(PolicyFlags(), {}, said), home="/Users/me")
-    scenario = FaultScenario(faults)
+    permissions, scenario = permissions_under(policy), FaultScenario(faults)
     return gate_of(catalogue, WORLD, permissions=permissions, faults=scenario, **more)
-
-
-def done(gate: Gate, tool: str, **arguments: Any) -> CompletedCall:
-    answer = gate.call(Call(tool, arguments))
-    assert isinstance(answer, CompletedCall), answer
-    return answer
 
 
 def write(gate: Gate, body: str = "Snow", **more: Any) -> Outcome:

@@ -11,18 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import DISK, facts_of
+from simulated import permissions_under, simulate_apps
 
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
 from iac_runtime.policy.escalation import RuleContext, find_tainted_texts
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.taint import Taint, argument_pieces, comparable_forms
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
 Form = Callable[[str], str]
@@ -269,10 +267,7 @@ MAIL = "inbox.messages.byId(101)"
 
 
 def gate_of(catalogue: Catalogue, world: dict[str, Any], policy: str = "") -> Gate:
-    apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    known = parse_policy(policy, "policy.toml")
-    permissions = Permissions(known, read_settings(PolicyFlags(), {}, known), home="/Users/me")
-    executor = Executor(Simulator(apps, world))
+    executor, permissions = Executor(simulate_apps(catalogue, world)), permissions_under(policy)
     return Gate(catalogue, executor, home="/Users/me", permissions=permissions)
 
 

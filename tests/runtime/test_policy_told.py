@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinned_places import catalogue
 from policy_calls import also, facts_of, on, settings_of
+from simulated import shipped_catalogue
 
 from iac_runtime.policy import wording
 from iac_runtime.policy.decide import decide_call, raised_level
@@ -361,6 +361,6 @@ def test_every_verb_and_every_phrase_can_be_said() -> None:
 
 
 def test_every_phrase_of_an_event_is_of_an_app_that_is_known() -> None:
-    apps = {app.id for app in catalogue().apps.values()}
+    apps = {app.id for app in shipped_catalogue().apps.values()}
     named = {key[9:].split(" ")[0] for key in PHRASES["events"] if key[8:]}
     assert named | {*PHRASES["mac"]} <= apps

@@ -4,11 +4,11 @@ import json
 import struct
 from base64 import b64encode
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from defective import Defective
+from simulated import TOOLS as SHIPPED
 
 from iac_base.errors import ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
@@ -18,7 +18,6 @@ from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
-SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 LOCAL = datetime.fromtimestamp(0, UTC).astimezone().isoformat()
 LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).astimezone().isoformat()
 

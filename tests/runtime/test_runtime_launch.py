@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from defective import Defective
 from diary_world import WORLD
 from scripted import APP, Scripted, request, until
+from simulated import TOOLS as SHIPPED
+from simulated import run_tool, simulate_apps
 
 import iac_runtime
 from iac_base.errors import Cancellation, SetupError, ToolError
@@ -29,15 +31,12 @@ CLOSED = {**WORLD, "@running": False}
 
 
 def gate_of(catalogue: Catalogue, launch: Collection[str] = ()) -> tuple[Gate, Simulator]:
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, {"diary": CLOSED})
+    simulator = simulate_apps(catalogue, {"diary": CLOSED})
     return Gate(catalogue, Executor(simulator), "DANGEROUS", launch=launch), simulator
 
 
 def value(gate: Gate, tool: str, **arguments: object) -> object:
-    outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, CompletedCall)
-    return outcome.value
+    return run_tool(gate, tool, **arguments).value
 
 
 def test_a_read_of_an_app_that_is_not_running_says_how_to_start_it(catalogue: Catalogue) -> None:
@@ -103,9 +102,6 @@ def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
     else:
         with pytest.raises(ToolError, match="is not running"):
             app.call("diary_count", element="journal")
-
-
-SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 
 
 @pytest.mark.parametrize(
@@ -285,13 +281,10 @@ def test_help_and_version_end_well(
 
 class TestHowThingsStand:
     def test_the_program_is_looked_for_where_it_would_be_run(self, osascript: Scripted) -> None:
-        assert osascript.executor().is_available()
         assert osascript.executor().installed_versions().osascript == str(osascript.program)
         nowhere = Executor(program="/nowhere/osascript")
-        assert not nowhere.is_available()
         assert nowhere.installed_versions().osascript is None
         simulated = Executor(lambda *_: Completed(b"", b"", 0))
-        assert simulated.is_available()
         assert simulated.installed_versions().osascript is None
 
     @pytest.mark.parametrize(
@@ -306,7 +299,7 @@ class TestHowThingsStand:
     ) -> None:
         from iac_runtime.tools.catalogue import Catalogue
 
-        folder = Path(__file__).parents[2] / "generated" / "iac_tools"
+        folder = SHIPPED
         catalogue = Catalogue([folder])
         simulator = Simulator([catalogue.load_tables(catalogue.apps["mail"])])
         found = Executor(simulator).test_app(app)

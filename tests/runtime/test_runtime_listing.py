@@ -1,11 +1,11 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from defective import CANNOT_FILTER, Defective, no_column
+from simulated import TOOLS as SHIPPED
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.executor import Executor
@@ -13,7 +13,6 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.tools.catalogue import Catalogue
 
-SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
     {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import simulate_apps
 
 from iac_base.errors import SetupError
 from iac_mcp.cli import probe as cli_probe
@@ -30,7 +31,6 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Property, Spec
 from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
-from iac_simulator import Simulator
 
 SHIPPED = shipped_folder()
 PAGE = Path(__file__).parents[2] / "docs" / "mac.md"
@@ -55,9 +55,7 @@ class Recorder:
 @pytest.fixture(scope="module")
 def simulator() -> Callable[..., Completed]:
     assert SHIPPED is not None
-    catalogue = Catalogue([SHIPPED])
-    apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    simulated = Simulator(apps)
+    simulated = simulate_apps(Catalogue([SHIPPED]))
 
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         return simulated(argv[argv.index("osascript") :], stdin, timeout)

@@ -11,6 +11,8 @@ import pytest
 from defective import Defective
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import permissions_under, simulate_apps
+from simulated import run_tool as call
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
@@ -30,9 +32,7 @@ from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.stored import read_on, truncate
 from iac_runtime.language.reader import RefText
 from iac_runtime.policy.facts import CallFacts
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
@@ -48,15 +48,8 @@ VALUES = st.recursive(
 
 
 def small_gate(catalogue: Catalogue, world: dict[str, Any], limit: int) -> Gate:
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, {"diary": world})
-    return Gate(catalogue, Executor(simulator), "DANGEROUS", home="/Users/me", limit=limit)
-
-
-def call(gate: Gate, tool: str, **arguments: Any) -> CompletedCall:
-    outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, CompletedCall)
-    return outcome
+    executor = Executor(simulate_apps(catalogue, {"diary": world}))
+    return Gate(catalogue, executor, "DANGEROUS", home="/Users/me", limit=limit)
 
 
 def ident_in(note: str) -> str:
@@ -127,9 +120,8 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
     app = catalogue.apps["diary"].id
 
     def more(policy: str) -> Gate:
-        given = parse_policy(policy)
-        permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
-        return Gate(catalogue, Executor(Simulator([])), permissions=permissions)
+        executor = Executor(Simulator([]))
+        return Gate(catalogue, executor, permissions=permissions_under(policy))
 
     def outcome(policy: str) -> CallAnswer:
         arguments = {"result": ident, "offset": 90}

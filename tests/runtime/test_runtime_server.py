@@ -12,6 +12,7 @@ import warm
 from diary_world import WORLD, write_output
 from mcp import Client, MCPError, StdioServerParameters
 from served import server_of
+from simulated import simulate_apps
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
@@ -19,7 +20,6 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 
 
 def ask(target: Any, question: Callable[[Client], Awaitable[None]], mode: Any = "auto") -> None:
@@ -82,8 +82,8 @@ def test_a_client_lists_calls_and_is_told_of_errors(
 
 
 def gate_of(catalogue: Catalogue, world: dict[str, Any] = WORLD, **more: Any) -> Gate:
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    return Gate(catalogue, Executor(Simulator(tables, {"diary": world})), "DANGEROUS", **more)
+    executor = Executor(simulate_apps(catalogue, {"diary": world}))
+    return Gate(catalogue, executor, "DANGEROUS", **more)
 
 
 def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalogue) -> None:

@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from language_helpers import HOME, marshal
+from simulated import TOOLS
 
 from iac_base.errors import InvalidParameterError
 from iac_base.secrets import OPEN_TYPES, is_secret
@@ -320,7 +320,6 @@ def test_a_property_of_each_of_a_list_reads_as_itself(name: str, ident: str) -> 
     assert f'"{name} 7"' in line(event("list", THINGS, name, ident=ident))
 
 
-TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 PARTS = st.recursive(
     st.none()
     | st.booleans()

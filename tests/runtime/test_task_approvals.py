@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import permissions_under, simulate_apps
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.policy_file import parse_policy
-from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
 MAIL = "inbox.messages.byId({})"
@@ -32,12 +30,9 @@ class Desk:
     """A gate on simulated apps, with a clock that can be set."""
 
     def __init__(self, catalogue: Catalogue, policy: str = "") -> None:
-        apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-        known = parse_policy(policy, "policy.toml")
-        settings = read_settings(PolicyFlags(), {}, known)
         self.now = 1_000_000.0
-        self.simulator = Simulator(apps, demo_state())
-        self.permissions = Permissions(known, settings, home="/Users/me", now=lambda: self.now)
+        self.simulator = simulate_apps(catalogue, demo_state())
+        self.permissions = permissions_under(policy, now=lambda: self.now)
         self.gate = Gate(
             catalogue,
             Executor(self.simulator),

@@ -5,7 +5,7 @@ import queue
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from iac_runtime.serve.protocol import LIST_TTL_MS, ServerIdentity
+from iac_runtime.serve.protocol import ServerIdentity
 from iac_runtime.serve.stdio import Router
 from iac_runtime.serve.workers import RequestPool
 
@@ -33,29 +33,6 @@ ENTRIES: list[dict[str, Any]] = [
 LINES = [json.dumps(entry, ensure_ascii=False).encode() for entry in ENTRIES]
 
 
-def fixture_server() -> Any:
-    """Return a server of the SDK with the identity and the tools of the fixture."""
-    import mcp_types as types
-    from mcp.server.caching import CacheHint
-    from mcp.server.lowlevel import Server
-
-    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool.model_validate(e) for e in ENTRIES])
-
-    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = json.dumps([params.name, params.arguments])
-        return types.CallToolResult(content=[types.TextContent(text=text)])
-
-    return Server(
-        IDENTITY.name,
-        version=IDENTITY.version,
-        instructions=IDENTITY.instructions,
-        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS)},
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
-
-
 def answer_call(params: Mapping[str, Any], _peer: Any, _cancel: Any) -> dict[str, Any]:
     """Answer as the tools of the fixture do."""
     text = json.dumps([params["name"], params.get("arguments")])
@@ -68,25 +45,13 @@ def fixture_methods() -> Mapping[str, Any]:
 
 
 class Talk:
-    """A front, or with `bare` the SDK alone, and the messages that came back."""
+    """A front on the fixture, and the messages that came back."""
 
-    def __init__(
-        self,
-        *,
-        bare: bool = False,
-        methods: Callable[[], Mapping[str, Any]] = fixture_methods,
-    ):
+    def __init__(self, *, methods: Callable[[], Mapping[str, Any]] = fixture_methods):
         self.heard: queue.Queue[dict[str, Any]] = queue.Queue()
         self.raw: list[bytes] = []
         self.pool = RequestPool(methods, IDENTITY, self._hear)
         self.router = Router(IDENTITY, {"tools/list": lambda: LINES}, self.pool, self._hear)
-        self._bare = None
-        if bare:
-            from mcp.server.lowlevel import NotificationOptions
-            from sdk_sessions import SdkSession
-
-            told = NotificationOptions(tools_changed=True)
-            self._bare = SdkSession(fixture_server, self._hear, told)
 
     def _hear(self, line: bytes) -> None:
         self.raw.append(line)
@@ -94,10 +59,7 @@ class Talk:
 
     def say(self, message: Any) -> None:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
-        if self._bare is None:
-            self.router.handle_line(line + b"\n")
-        else:
-            self._bare.feed(line)
+        self.router.handle_line(line + b"\n")
 
     def ask(self, method: str, params: Any = None, id_: str | int = 1) -> dict[str, Any]:
         """Send a request and return the answer to it."""
@@ -111,5 +73,3 @@ class Talk:
 
     def close(self) -> None:
         self.pool.close(1.0)
-        if self._bare is not None:
-            self._bare.close()

@@ -7,13 +7,13 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.prompts import ALWAYS, DENY, KEY, ONCE
+from iac_runtime.policy.prompts import ALWAYS, KEY, ONCE
 from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
@@ -60,28 +60,8 @@ async def notes(client: Client) -> int:
 
 
 @pytest.mark.sweep
-@pytest.mark.process
-@pytest.mark.parametrize("era", ERAS)
-def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era: str) -> None:
-    person = Person("accept", ONCE)
-
-    async def question(client: Client) -> None:
-        made = await client.call_tool(*MAKE)
-        assert not made.is_error, made.content
-        assert await notes(client) == 1
-        await client.call_tool(*MAKE)
-
-    server = program(tools, tmp_path / "data", "--simulate")
-    ask(server, question, era, elicitation_callback=person)
-    assert len(person.asked) == 2
-    assert "notes_make_note" in person.asked[0]
-    assert '"Milk"' in person.asked[0]
-
-
-@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("action", "answer", "kind"), [
-    ("decline", None, "REFUSED"), ("cancel", None, "UNANSWERED"), ("accept", DENY, "REFUSED"),
     ("accept", "Sure", "UNANSWERED"), ("accept", None, "UNANSWERED"), ("decline", ONCE, "REFUSED"),
 ])  # fmt: skip
 def test_anything_but_a_yes_runs_nothing_and_only_a_decline_is_a_no(
@@ -141,23 +121,6 @@ def test_a_client_that_cannot_ask_is_told_what_would_have_run(tools: Path, era: 
         assert "--allow" not in str(facts)
 
     talk(tools, era, question)
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_door_asks_too(tools: Path, era: str) -> None:
-    person = Person("accept", ONCE)
-
-    async def question(client: Client) -> None:
-        call = {"name": MAKE[0], "arguments": MAKE[1]}
-        wrong = facts_of(await client.call_tool("read_tool", call))
-        assert "write_tool" in wrong["suggestion"]
-        assert not person.asked
-        made = await client.call_tool("write_tool", call)
-        assert not made.is_error, made.content
-        assert await notes(client) == 1
-
-    talk(tools, era, question, person)
-    assert len(person.asked) == 1
 
 
 YES: types.InputResponses = {KEY: types.ElicitResult(action="accept", content={"answer": ONCE})}

@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from real_clients import backing_of, build_sdk_server
 from sdk_sessions import SdkSessions, era_of
-from talking import ENVELOPE, HANDSHAKE
+from talking import CLIENT, ENVELOPE, HANDSHAKE, Talk
 
 from iac_runtime.serve.stdio import Router, server_identity
 from iac_runtime.serve.workers import RequestPool
 
 # Claude Code was recorded as it connects, the inspector at four starts.
 RECORDED = json.loads(Path(__file__).with_name("recorded_sessions.json").read_bytes())
+MODERN = {"_meta": ENVELOPE}
 YES = {"action": "accept", "content": {"answer": "Allow once"}}
 
 
@@ -86,19 +87,20 @@ def sides(tools: Path) -> Iterator[tuple[Side, Side]]:
         side.close()
 
 
-def play(sides: tuple[Side, Side], messages: list[Any]) -> None:
-    """Play a session to both, and compare."""
+def play(sides: tuple[Side, Side], messages: list[Any], of: str = "") -> None:
+    """Play a session to both, and compare; `of` is its era, where not each message tells."""
     front, sdk = sides
     for message in messages:
+        era = of or era_of(message)
         if "id" not in message:
             front.say(message)
-            sdk.say(message, era_of(message))
+            sdk.say(message, era)
             continue
         if message.get("params", {}).get("uri") == "iac://audit/tail":
             # Both write to one log, and each answer has at least the rows of its own side.
-            sdk.ask(message, era_of(message))
+            sdk.ask(message, era)
             front.ask(message)
-        ours, theirs = front.ask(message), sdk.ask(message, era_of(message))
+        ours, theirs = front.ask(message), sdk.ask(message, era)
         if message["method"] in ("tools/call", "resources/read", "prompts/get"):
             assert ours == theirs, message
         else:
@@ -156,6 +158,128 @@ def test_what_is_odd_is_answered_as_by_the_sdk(sides: tuple[Side, Side], version
         for number, (method, params) in enumerate(ODD, 2)
     ]
     play(sides, [*opening, *rest])
+
+
+REQUESTS: list[tuple[str, str, Any]] = [
+    ("legacy", "ping", None),
+    ("legacy", "ping", {}),
+    ("legacy", "tools/list", None),
+    ("legacy", "tools/list", {}),
+    ("legacy", "tools/list", {"_meta": {"progressToken": 3}}),
+    ("legacy", "tools/list", {"_meta": {"progressToken": 1.5}}),
+    ("legacy", "tools/list", {"_meta": 5}),
+    ("legacy", "tools/list", {"cursor": 5}),
+    ("legacy", "tools/call", {"name": "nothing", "arguments": {"x": "é"}}),
+    ("legacy", "tools/call", None),
+    ("legacy", "server/discover", {}),
+    *(
+        (era, f"{kind}/list", params)
+        for era, params in (("legacy", None), ("modern", MODERN))
+        for kind in ("prompts", "resources", "resources/templates")
+    ),
+    ("legacy", "nope", {}),
+    *(
+        ("legacy", method, params)
+        for method in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+        for params in (None, {}, {"level": "info"}, {"level": 5}, {"uri": "x"}, {"uri": None})
+    ),
+    ("legacy", "ping", {"_meta": {"progressToken": 1}}),
+    ("legacy", "ping", {"_meta": 5}),
+    ("legacy", "nope", {"_meta": {"progressToken": 1.5}}),
+    ("legacy", "tools/list", {"_meta": {"io.modelcontextprotocol/logLevel": "x"}}),
+    ("legacy", "subscriptions/listen", {"notifications": {}}),
+    ("modern", "server/discover", MODERN),
+    ("modern", "tools/list", MODERN),
+    ("modern", "tools/list", {**MODERN, "cursor": None}),
+    ("modern", "tools/list", {"_meta": {**ENVELOPE, "progressToken": "p"}}),
+    ("modern", "tools/call", {**MODERN, "name": "nothing"}),
+    ("modern", "ping", MODERN),
+    ("modern", "nope", MODERN),
+    ("modern", "logging/setLevel", {**MODERN, "level": 5}),
+    ("modern", "subscriptions/listen", MODERN),
+    ("modern", "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}),
+    ("modern", "tools/list", {"_meta": {**ENVELOPE, "io.modelcontextprotocol/logLevel": "x"}}),
+    *(
+        ("modern", method, {"_meta": {**ENVELOPE, f"io.modelcontextprotocol/{key}": value}})
+        for method in ("server/discover", "tools/list")
+        for key, value in (
+            ("protocolVersion", "1999-01-01"), ("protocolVersion", 7), ("clientInfo", "me"),
+            ("clientInfo", {"name": "x"}), ("clientInfo", None), ("clientCapabilities", None),
+            ("clientCapabilities", {"sampling": 5}),
+            ("clientCapabilities", {"elicitation": {"form": {}}}),
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_any_request_is_answered_as_by_the_sdk(sides: tuple[Side, Side], era: str) -> None:
+    opening = [request(1, "initialize", **HANDSHAKE)] if era == "legacy" else []
+    chosen = [row[1:] for row in REQUESTS if row[0] == era]
+    rows = [
+        {"jsonrpc": "2.0", "id": at, "method": method}
+        | ({} if params is None else {"params": params})
+        for at, (method, params) in enumerate(chosen, 2)
+    ]
+    play(sides, [*opening, *rows], era)
+
+
+@pytest.mark.parametrize("params", [
+    *({**HANDSHAKE, "protocolVersion": version} for version in ("2024-11-05", "2025-03-26",
+      "2025-06-18", "2026-07-28", "x", 5)),
+    {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
+    {**HANDSHAKE, "capabilities": {"roots": 1}}, {**HANDSHAKE, "capabilities": None},
+    {**HANDSHAKE, "clientInfo": {"name": "x"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}}, {**HANDSHAKE, "_meta": {"x": 1}}, {}, None,
+])  # fmt: skip
+def test_a_handshake_is_answered_as_by_the_sdk(sides: tuple[Side, Side], params: Any) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    play(sides, [asked if params is None else {**asked, "params": params}], "legacy")
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    talk = Talk()
+    yield talk
+    talk.close()
+
+
+def opened(talk: Talk, era: str) -> Talk:
+    """Go through the handshake that an era wants."""
+    if era == "legacy":
+        talk.ask("initialize", HANDSHAKE, "open")
+        talk.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    return talk
+
+
+def test_a_listing_before_the_handshake_is_refused(talk: Talk) -> None:
+    assert "error" in talk.ask("tools/list")
+
+
+def test_one_connection_serves_both_eras_in_any_order(talk: Talk) -> None:
+    assert talk.ask("server/discover", MODERN, "d")["result"]["supportedVersions"]
+    assert talk.ask("tools/call", {**MODERN, "name": "a"}, "m")["result"]["content"]
+    opened(talk, "legacy")
+    assert talk.ask("tools/call", {"name": "b"}, 3)["result"]["content"][0]["text"] == '["b", null]'
+    assert talk.ask("tools/list", MODERN, 4)["result"]["ttlMs"] > 0
+    assert talk.ask("tools/call", {**MODERN, "name": "c"}, 5)["result"]["resultType"] == "complete"
+
+
+def test_a_second_handshake_is_answered_too(talk: Talk) -> None:
+    opened(talk, "legacy")
+    talk.ask("tools/call", {"name": "b"}, 3)
+    talk.ask("tools/call", {"name": "b"}, "open")
+    assert [m["id"] for m in map(json.loads, talk.raw)] == ["open", 3, "open"]
+
+
+def test_what_is_no_message_is_passed_over(talk: Talk) -> None:
+    opened(talk, "legacy")
+    for line in (b"{bad", b"[]", b"5", b"\xff\xfe", b"[" * 50_000, b'{"id": 3}', b'{"method": 1}'):
+        talk.say(line)
+    assert talk.ask("tools/call", {"name": "b"}, 9)["result"]
+    talk.say({"jsonrpc": "2.0", "id": 77, "result": {}})
+    assert talk.ask("ping", None, 10)["result"] == {}
 
 
 def test_a_listener_hears_what_the_sdk_would_tell(sides: tuple[Side, Side]) -> None:
@@ -220,6 +344,17 @@ def test_a_request_that_the_sdk_would_pass_over_gets_an_error_under_its_id(
     assert answer["id"] == frame["id"]
     assert "result" in answer or answer["error"]["code"] in (-32600, -32601, -32602, -32022)
     assert said.empty()
+
+
+NO_IDS = JSON.filter(lambda id_: id_ is None or isinstance(id_, bool | list | dict))
+
+
+@given(st.binary(max_size=60) | st.builds(lambda frame, id_: {**frame, "id": id_}, FRAMES, NO_IDS))
+def test_what_is_under_no_id_is_not_answered(message: bytes | dict[str, Any]) -> None:
+    said: list[bytes] = []
+    line = message if isinstance(message, bytes) else json.dumps(message).encode()
+    router_of(said.append).handle_line(line)
+    assert said == []
 
 
 @pytest.mark.parametrize(("line", "code"), [

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server, facts_of, program
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server, facts_of
 from sdk_sessions import OPTIONS
 from test_elicitation import Person
 
@@ -302,30 +302,6 @@ def test_what_gives_large_results_says_how_large() -> None:
     for tool in (META_TOOLS["read_tool"], OWN_TOOLS["read_more"]):
         assert listing_entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
     assert all(listing_entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("era", ERAS)
-def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era: str) -> None:
-    said: list[list[Any]] = []
-
-    async def question(client: Client) -> None:
-        lists: list[Any] = [
-            await client.list_tools(), await client.list_prompts(), await client.list_resources(),
-            await client.list_resource_templates(),
-        ]  # fmt: skip
-        said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
-        said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
-
-    ask(program(tools, tmp_path / "data", "--simulate"), question, era)
-    backing = backing_of(tools)
-    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
-    backing.close()
-    front, session = said
-    assert front[:4] == session[:4]
-    assert front[4] == DECLARED["modern" if era == "auto" else "legacy"]
-    if era == "auto":
-        assert session[4] == front[4]
 
 
 def test_the_session_declares_what_the_front_declares(tools: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import TOOLS
 
 import iac_runtime
 from iac_base.errors import SetupError, ToolError
@@ -152,6 +153,30 @@ def test_what_is_made_later_is_in_sight(
     assert names[:2] == ["One", "Two"]
     assert names[-1] == "New"
     assert "Three" not in names
+
+
+def test_what_is_answered_with_an_error_may_be_done_later(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = {"play": {"fault": "late", "verb": "delete", "ms": 0}}
+    refused = {"play": {"fault": "done-anyway", "verb": "delete", "number": -10000}}
+    notes = Notes(generated, monkeypatch, late, refused)
+    assert notes(DELETE[0], **DELETE[1]) == -10000
+    assert notes.names() == ["One", "Three"]
+
+
+@pytest.mark.parametrize(("writable", "said"), [(True, b""), (False, b"-10025")])
+def test_an_event_goes_into_a_calendar_that_can_be_changed(
+    generated: Path, writable: bool, said: bytes
+) -> None:
+    catalogue = Catalogue([generated])
+    world = {"calendar": {"calendars": [{"name": "Work", "writable": writable, "events": []}]}}
+    tables = [catalogue.load_tables(app) for app in catalogue.dictionaries if app.key in world]
+    simulator = Simulator(tables, world, faults=parse_profile("hard"))
+    script = b"const app = Application('Calendar'); app.calendars[0].events.push(app.Event({}))"
+    done = simulator(["osascript", "-l", "JavaScript", "-"], script, 30)
+    assert said in done.stderr
+    assert bool(done.stderr) is not writable
 
 
 def test_a_position_counts_what_is_in_sight(generated: Path) -> None:
@@ -333,7 +358,6 @@ def test_what_no_row_knows_is_one_clear_line(words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-TOOLS = Path(__file__).parents[2] / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
 APPS = [app for app in CATALOGUE.apps.values() if app.key in ("calendar", "reminders")]
 EXAMPLES = [name for name in CATALOGUE.tools if CATALOGUE.find_row(name).module in

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from programs import jar, started
+from simulated import shipped_catalogue, simulate_apps
 from simulated_diary import DIARY, WORLD, Script
 
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator, StateError, read_scenario
 from iac_simulator.scenario import parse_scenario
 
@@ -187,15 +187,14 @@ def test_a_bad_scenario_file_gives_one_line(tmp_path: Path) -> None:
 
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
-CATALOGUE = Catalogue([TOOLS])
-APPS = [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()]
+CATALOGUE = shipped_catalogue()
 
 
 class Asked:
     """A gate on the demo world, and the events that went out."""
 
     def __init__(self, *faults: dict[str, Any]) -> None:
-        self.simulator = Simulator(APPS, faults=parse_scenario({"fault": list(faults)}))
+        self.simulator = simulate_apps(CATALOGUE, faults=parse_scenario({"fault": list(faults)}))
         self.gate = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
 
     def __call__(self, tool: str, **arguments: Any) -> Any:

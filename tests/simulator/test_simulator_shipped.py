@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import simulate_apps
 from simulated_diary import Script
 from simulated_dictionaries import tables_in
 
@@ -194,7 +195,7 @@ def session() -> list[Call]:
 
 def sent(generated: Path) -> dict[str, list[dict[str, Any]]]:
     catalogue = Catalogue([generated])
-    simulator = Simulator([catalogue.load_tables(app) for app in catalogue.apps.values()])
+    simulator = simulate_apps(catalogue)
     gate = Gate(catalogue, Executor(simulator), "MODIFY", home="/Users/me")
     found: dict[str, list[dict[str, Any]]] = {}
     for call in session():

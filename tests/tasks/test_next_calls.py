@@ -3,14 +3,11 @@
 from typing import Any
 
 import pytest
-from player import ABLE, Answer
+from player import Answer
 from test_row_texts import asker
 
-from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.gate.plans import Call, RefusedCall
-from iac_runtime.serve.call import unwrap_call_tool
 
 OF_INBOX = {"element": "message", "of": "inbox"}
 FIRST = "inbox.messages[0]"
@@ -141,13 +138,3 @@ def test_every_class_is_reached_by_following_next_calls(
             if "message" in told:
                 stuck.append((app.key, term, told["message"]))
     assert stuck == []
-
-
-def test_a_refused_door_names_the_right_one(gate: Gate) -> None:
-    change = {"target": FIRST, "properties": {"flagged status": True}}
-    call = Call("read_tool", {"name": "mail_set", "arguments": change}, ABLE)
-    refused = gate.call(unwrap_call_tool(call))
-    assert isinstance(refused, RefusedCall)
-    assert refused.next == NextCall("write_tool", call.arguments)
-    again = gate.call(unwrap_call_tool(Call(*refused.next, ABLE)))
-    assert not isinstance(again, RefusedCall)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import simulate_apps
 
 from iac_base.errors import Cancellation
 from iac_runtime.audit import Audit
@@ -20,7 +21,6 @@ from iac_runtime.serve.call import CallMethod, RemoteClient
 from iac_runtime.serve.row_text import concise_text
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
-from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
 REMINDERS = {"element": "reminder"}
@@ -58,8 +58,8 @@ def own_gate(generated: Path) -> Iterator[Gate]:
          "priority": 0, "flagged": False, "dueDate": None, "modificationDate": None}
         for number in range(157)
     ]  # fmt: skip
-    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    gate = Gate(catalogue, Executor(Simulator(tables, state)), home=HOME, added=added_tools)
+    executor = Executor(simulate_apps(catalogue, state))
+    gate = Gate(catalogue, executor, home=HOME, added=added_tools)
     yield gate
     gate.close()
 

@@ -202,12 +202,6 @@ class Executor:
         let_pass = getattr(self._runner, "wait", None) or (cancel or Cancellation()).wait
         let_pass(seconds)
 
-    def is_available(self) -> bool:
-        """Say whether there is an osascript to run."""
-        import shutil
-
-        return self._runner is not None or shutil.which(self._program) is not None
-
     def installed_versions(self) -> "Version":
         """Return the versions that requests meet."""
         import platform
