@@ -320,7 +320,7 @@ def find_scripts(
     wish = read_shelf_wish(intent, frozenset(one for row in own for one in row.apps))
     if app:
         wish = wish._replace(share=1.0)
-    sharing = {at for row, _ in wish.terms for word in row for at in shelf.holders.get(word, ())}
+    sharing = {at for row, *_ in wish.terms for word in row for at in shelf.holders.get(word, ())}
     taken = {row.name for row in own}
     offers = [(shelf.scripts[at], shelf.offers[at]) for at in sharing]
     offers += [(row, _index_script(row)) for row in own]
@@ -357,5 +357,4 @@ def _shipped_shelf() -> _Shelf:
 
 
 def _index_script(row: SavedScript) -> IndexedOffer:
-    beside = f"{row.name} {row.tags}".replace("_", " ")
-    return index_offer(row.purpose, beside, row.apps)
+    return index_offer(row.name.partition(".")[2] or row.name, row.purpose, row.tags, row.apps)

@@ -12,7 +12,7 @@ from iac_applescript.library import FoundScript, saved_script_call
 from iac_applescript.patterns import FoundPattern, number_placeholders
 from iac_applescript.wishes import ToolHit
 from iac_applescript.wrapping import ChosenScript
-from iac_base.errors import ToolError
+from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_text, clean_value
 from iac_base.words import fold_name, stem_words
 from iac_runtime.toolkit import TargetDescription
@@ -49,7 +49,7 @@ KNOWN: Final = 0.48
 """Below this score a pattern is for something else. Measured: of 60 wishes that nothing serves,
 none is above it among 200 patterns, one among 100,000."""
 
-_RISK: Final = 0.1
+_RISK: Final = 0.05
 """What a script loses that is DANGEROUS: one that does the same with less comes first."""
 
 _PROVEN: Final = 4
@@ -250,6 +250,16 @@ def rank_suggestions(
         key=lambda row: ((row.kind, row.level) == ("pattern", "DANGEROUS"), -row.score)
     )
     return suggestions[:limit]
+
+
+def explain_nothing(app: str) -> str:
+    """Return what to do where nothing does what is wanted, of the app that it names, if any."""
+    told = f"There are no tools for {quote_text(app)} here. " if app else ""
+    return told + (
+        "No tool, script or guide does this, and none that is like it is meant. If an app of this"
+        " Mac can do it, list_scriptable_apps names the app and get_app_dictionary shows how."
+        " Otherwise tell the user that it cannot be done here."
+    )
 
 
 def _guide_suggestions(intent: str, app: str, skills: Mapping[str, Skill]) -> list[Suggestion]:

@@ -42,6 +42,7 @@ from iac_applescript.results import (
     Result,
     ScriptError,
     analysis_fields,
+    explain_nothing,
     explanation_fields,
     format_place,
     pattern_fields,
@@ -66,7 +67,7 @@ from iac_applescript.toolset import (
     lookup_tool,
     open_toolset,
 )
-from iac_applescript.wishes import index_tool
+from iac_applescript.wishes import find_absent_app, index_tool
 from iac_applescript.wrapping import ChosenScript, choose_script
 from iac_base.errors import NextCall, SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
@@ -120,24 +121,23 @@ def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -
 def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     intent, app = given["intent"], given.get("app", "")
     wish = read_shelf_wish(intent)
-    found = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
+    absent, named = ("", "") if app else find_absent_app(wish.request, toolset.catalogue)
+    kept = find_scripts(intent, absent or _app_name(toolset, given), 2)
+    if absent and not (kept or named):
+        absent, kept = "", find_scripts(intent, "", 2)
+    # What another app does is no answer for one that has no tools.
+    found = toolset.find(intent, app=app or None, limit=5) if toolset.find and not absent else ()
     hits = [(hit, wish.score_offer(index_tool(hit, toolset.catalogue))[0]) for hit in found]
     patterns = []
     with contextlib.suppress(SetupError):
         patterns = toolset.store.find_patterns(intent, app=toolset.app_bundle_id(app), limit=3)
-    kept = find_scripts(intent, _app_name(toolset, given), 2)
     guides = load_skills(toolset.skill_folder) if wish.share == 1 or app else {}
     analyze = toolset.analyser.analyze_script
     scripts = [(row, analyze(row.script.script, row.script.language).level) for row in kept]
-    ways = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
-    if ways:
-        return {"suggestions": [row.to_dict() for row in ways]}
-    note = (
-        "No tool, script or guide does this, and none that is like it is meant. If an app of this"
-        " Mac can do it, list_scriptable_apps names the app and get_app_dictionary shows how."
-        " Otherwise tell the user that it cannot be done here."
-    )
-    return {"suggestions": [], "note": note}
+    limit = given.get("limit", 5)
+    ways = rank_suggestions(intent, app or named, hits, patterns, guides, limit, scripts)
+    note = {} if ways else {"note": explain_nothing(named)}
+    return {"suggestions": [row.to_dict() for row in ways], **note}
 
 
 @lookup_tool

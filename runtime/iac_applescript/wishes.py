@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, Protocol
 from iac_applescript.patterns import related_stems
 from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.intent import RequestIntent, read_intent, same_way_stems
-from iac_runtime.search.lexicon import known_words, load_lexicon
+from iac_runtime.search.lexicon import ELSEWHERE, known_words, load_lexicon
 from iac_runtime.search.page import tool_purpose
 from iac_runtime.search.query import SearchRequest, read_request
-from iac_runtime.search.ranking import area_scores, is_served
+from iac_runtime.search.ranking import area_scores, is_served, missing_app, named_missing_app
 from iac_runtime.search.weights import SILENT
 from iac_runtime.tool import tool_prefix
 from iac_runtime.toolkit import Catalogue
@@ -39,7 +39,7 @@ _LOSES: Final = frozenset(
 _LOST: Final = 0.75
 """What is left of the score of an offer that loses something unasked."""
 
-_ELSEWHERE: Final = 0.6
+_ELSEWHERE: Final = 0.55
 """What is left of a score where a request seems to be for what no app does."""
 
 _NUMBERS: Final = frozenset(
@@ -47,7 +47,11 @@ _NUMBERS: Final = frozenset(
 )
 
 _CALLED: Final = 0.4
-"""What of that a word weighs that is a name or a number."""
+"""What of that a word weighs that is a name, a number or a time."""
+
+_PERSON: Final = dict.fromkeys(map(stem_word, "person recipient sender".split()), _GROUP)
+_TIME: Final = dict.fromkeys(map(stem_word, ("time", "date")), _GROUP)
+"""What an offer calls a name, and a time."""
 
 _AREA: Final = 0.25
 """What it adds that a request is surely about what the script's app is for."""
@@ -62,6 +66,15 @@ _OTHER: Final = 0.4
 """What is left of a script's score where the request names another app."""
 
 _EXCEPT: Final = re.compile(r"\b(?:except|besides|apart from)\b")
+
+_BESIDE: Final = 0.95
+"""What a word is worth that stands beside the purpose."""
+
+_EXTRA: Final = 0.7
+"""What a word counts in the whole that need not be found: who has it gains."""
+
+_NAME: Final = 0.02
+"""What it adds that all words of the name are asked for."""
 
 _UNSAID: Final = 0.2
 """How much the words of a purpose that were not asked for count against it."""
@@ -85,11 +98,13 @@ class ToolHit(Protocol):
 
 
 class IndexedOffer(NamedTuple):
-    """A tool or a script as it is found: all its stems, those of its purpose, what it does."""
+    """A tool or a script as it is found: all its stems, those of its purpose and its name, what it
+    does."""
 
     apps: tuple[str, ...]
     stems: frozenset[str]
     purpose: frozenset[str]
+    name: frozenset[str]
     intent: RequestIntent
     loses: bool
 
@@ -99,7 +114,7 @@ class Wish(NamedTuple):
 
     Attributes:
         request: What was read.
-        terms: Each word as what may stand for it, and how much it weighs.
+        terms: Each word as what may stand for it, how much it weighs, and whether it must be found.
         worth: What a word tells among all scripts.
         likely: How likely it means each app, by its folded name: 0 to 1.
         named: The apps that it names.
@@ -107,7 +122,7 @@ class Wish(NamedTuple):
     """
 
     request: SearchRequest
-    terms: tuple[tuple[Mapping[str, float], float], ...]
+    terms: tuple[tuple[Mapping[str, float], float, bool], ...]
     worth: Mapping[str, float]
     likely: Mapping[str, float]
     named: frozenset[str]
@@ -115,15 +130,20 @@ class Wish(NamedTuple):
 
     def score_offer(self, offer: IndexedOffer) -> tuple[float, set[str]]:
         """Return how well an offer serves the wish, about 0 to 1.2, and the words they share."""
-        score, asked = 0.0, set[str]()
-        for options, weight in self.terms:
+        score, whole, asked = 0.0, 0.0, set[str]()
+        for options, weight, needed in self.terms:
             shared = options.keys() & offer.stems
-            score += max(map(options.__getitem__, shared), default=0.0) * weight
+            best = max(map(options.__getitem__, shared & offer.purpose), default=0.0)
+            rest = max(map(options.__getitem__, shared), default=0.0)
+            found = max(best, _BESIDE * rest)
+            score += found * weight
+            whole += weight * (1 if needed else min(found, _EXTRA))
             asked |= shared
-        whole = sum(weight for _, weight in self.terms) or 1.0
+        whole = whole or 1.0
         unsaid = sum(self.worth.get(word, 1) for word in offer.purpose - asked)
         every = sum(self.worth.get(word, 1) for word in offer.purpose) or 1
         score = score / whole * (1 - _UNSAID * unsaid / every)
+        score += _NAME * min(3, len(offer.name & asked))
         likely = max((self.likely.get(fold_name(one), 0.0) for one in offer.apps[:1]), default=0)
         score += _AREA * likely
         if self.named and self.named.isdisjoint(offer.apps):
@@ -145,46 +165,69 @@ def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wis
     request = read_request(
         text, lambda word: word in worth or word in known_words(), _no_near_words
     )
-    share = 1.0 if is_served(request, ()) else _ELSEWHERE
     terms = tuple(_weigh_terms(request, worth))
-    named = frozenset(_named_apps(text, apps))
+    named = frozenset(_named_apps(text, request, apps))
+    verbs, elsewhere = load_lexicon().verbs, load_lexicon().areas[ELSEWHERE].worth
+    told = [one.stem for one, row in zip(request.terms, terms, strict=True) if row[2]]
+    thing = next((one for one in told if one not in (request.first, *verbs)), "")
+    # What is done to a thing of no app, no app does.
+    served = is_served(request, ()) and (named or thing not in elsewhere)
+    share = 1.0 if served else _ELSEWHERE
     return Wish(request, terms, worth, _likely_apps(request), named, share)
+
+
+def find_absent_app(request: SearchRequest, catalogue: Catalogue) -> tuple[str, str]:
+    """Return the app that a request is for where that has no tools here, and where it names it."""
+
+    def find(name: str) -> list[object]:
+        return [*filter(None, [catalogue.find_app(name[1:])])]
+
+    named = named_missing_app(request, find)
+    return named or missing_app(request, find), named
 
 
 def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:
     """Return a tool as it is found: what it is for; an operation on objects by their class."""
     row = catalogue.tools.get(hit.tool)
     if row is None:
-        return index_offer(hit.tool.replace("_", " "), "", ())
+        return index_offer(hit.tool, hit.tool.replace("_", " "), "", ())
     name = hit.tool.removeprefix(tool_prefix(row.app.key))
     if name == hit.op:
-        return index_offer(f"{hit.op} {hit.element}", " ".join(hit.properties), (row.app.name,))
-    return index_offer(tool_purpose(catalogue, hit.tool), name.replace("_", " "), (row.app.name,))
+        told = f"{hit.op} {hit.element}"
+        return index_offer(hit.op, told, " ".join(hit.properties), (row.app.name,))
+    return index_offer(name, tool_purpose(catalogue, hit.tool), "", (row.app.name,))
 
 
-def index_offer(purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffer:
+def index_offer(name: str, purpose: str, beside: str, apps: tuple[str, ...]) -> IndexedOffer:
     """Return what is offered for a purpose, as it is found."""
-    tags, main = (
-        [stem_word(word) for word in split_words(text) if word not in load_lexicon().stop]
-        for text in (beside, " ".join((purpose, *apps)))
+    named, tags, main = (
+        {stem_word(word) for word in split_words(text) if word not in load_lexicon().stop}
+        for text in (name.replace("_", " "), beside, " ".join((purpose, *apps)))
     )
     loses = bool(_LOSES & set(map(stem_word, split_words(purpose)[:1])))
     does = read_intent(purpose.casefold())
-    return IndexedOffer(apps, frozenset((*tags, *main)), frozenset(main), does, loses)
+    stems = frozenset(named | tags | main)
+    return IndexedOffer(apps, stems, frozenset(main), frozenset(named), does, loses)
 
 
 def _weigh_terms(
     request: SearchRequest, worth: Mapping[str, float]
-) -> Iterator[tuple[Mapping[str, float], float]]:
-    """Yield each word of a request as what may stand for it, and how much it weighs."""
+) -> Iterator[tuple[Mapping[str, float], float, bool]]:
+    """Yield each word of a request: what may stand for it, what it weighs, whether it is needed."""
     unheard = max(worth.values(), default=1.0) * _UNHEARD
+    times = load_lexicon().time_stems
+    timed = len(times.intersection(term.stem for term in request.terms)) > 1
     for term in request.terms:
         related = related_stems(term.stem) | same_way_stems(term.stem)
         options = dict.fromkeys(related, _GROUP) | dict(term.options)
         known = [worth[one] * fit for one, fit in options.items() if one in worth]
-        called = term.stem in request.names | _NUMBERS or any(map(str.isdigit, term.stem))
-        rest = unheard * _CALLED if called else unheard
-        yield options, term.worth * (worth.get(term.stem) or max(known, default=rest))
+        when = term.stem in times and (term.stem != "next" or timed)
+        called = term.stem in request.names and not when
+        counted = term.stem in _NUMBERS or any(map(str.isdigit, term.stem))
+        options = (_PERSON if called else {}) | (_TIME if when else {}) | options
+        needed = not (called or when or counted)
+        weight = worth.get(term.stem) or max(known, default=unheard * (1 if needed else _CALLED))
+        yield options, term.worth * weight, needed
 
 
 def _likely_apps(request: SearchRequest) -> dict[str, float]:
@@ -198,7 +241,7 @@ def _likely_apps(request: SearchRequest) -> dict[str, float]:
     return shares
 
 
-def _named_apps(text: str, apps: Iterable[str]) -> Iterator[str]:
+def _named_apps(text: str, request: SearchRequest, apps: Iterable[str]) -> Iterator[str]:
     """Yield the apps that are named: by no everyday word, or by one with a capital."""
     # What is left out of something is not what it is done to.
     words = [word.strip(".,:;?!()'\"") for word in _EXCEPT.split(text)[0].split()]
@@ -206,7 +249,8 @@ def _named_apps(text: str, apps: Iterable[str]) -> Iterator[str]:
     for app in apps:
         name = app.removeprefix("Google ").split()[0]
         plain = stem_word(name.casefold()) in _everyday_words()
-        if name in words[1:] if plain else name.casefold() in folded:
+        told = name in words[1:] if plain else name.casefold() in folded
+        if told and name.casefold() in request.words:
             yield app
 
 

@@ -32,14 +32,32 @@ def test_of_thirty_intents_the_first_suggestion_does_what_is_asked(toolset: Scri
     assert len(INTENTS["served"]) - len(wrong) >= 27, wrong
 
 
-def test_of_ten_intents_that_nothing_serves_nine_are_answered_with_what_to_do(
+@pytest.mark.parametrize(("intent", "right"), INTENTS["particulars"].items())
+def test_what_is_somebodys_own_in_a_request_is_not_looked_for(
+    toolset: ScriptToolset, intent: str, right: str
+) -> None:
+    assert suggested(toolset, intent)[0] in right.split()
+
+
+@pytest.mark.parametrize(("intent", "right"), INTENTS["missing"].items())
+def test_an_app_without_tools_is_answered_by_its_scripts_or_told(
+    toolset: ScriptToolset, intent: str, right: str
+) -> None:
+    answer = data(toolset, "get_smart_suggestion", intent=intent)
+    if right.islower():
+        assert suggested(toolset, intent)[0] in right.split()
+    else:
+        assert f"no tools for {right}" in answer["note"].replace("'", "").replace('"', "")
+
+
+def test_of_twelve_intents_that_nothing_serves_eleven_are_answered_with_what_to_do(
     toolset: ScriptToolset,
 ) -> None:
     rows: list[dict[str, Any]] = [
         data(toolset, "get_smart_suggestion", intent=one) for one in INTENTS["unserved"]["intents"]
     ]
     empty = [row["note"] for row in rows if not row["suggestions"]]
-    assert len(empty) >= 9
+    assert len(empty) >= 11
     assert all("list_scriptable_apps" in note for note in empty)
 
 

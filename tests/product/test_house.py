@@ -95,9 +95,9 @@ BEYOND_THE_TOOLKIT = {
         "iac_runtime.policy.verbs": "Deed STARTERS combine_verbs command_verb find_consequences"
         " is_trash_name",
         "iac_runtime.policy.wording": "plural_of",
-        "iac_runtime.search.ranking": "area_scores is_served",
+        "iac_runtime.search.ranking": "area_scores is_served missing_app named_missing_app",
         "iac_runtime.search.intent": "RequestIntent read_intent same_way_stems",
-        "iac_runtime.search.lexicon": "known_words load_lexicon",
+        "iac_runtime.search.lexicon": "ELSEWHERE known_words load_lexicon",
         "iac_runtime.search.page": "tool_purpose",
         "iac_runtime.search.query": "SearchRequest read_request",
         "iac_runtime.search.weights": "SILENT",

@@ -2,7 +2,7 @@
 
 The same is read of what a tool or a script is for. Of two that share the words of a request, the
 one that does the opposite is never meant: to turn it down is not to turn it up. `ways.toml` has the
-ways that exclude each other.
+ways that exclude each other. `particulars.toml` has what of a request is somebody's own.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from iac_base.words import split_words, stem_word
 from iac_runtime.search.lexicon import load_lexicon, read_words
-from iac_runtime.search.weights import OPPOSITE, SAME_WAY, WRONG_EFFECT
+from iac_runtime.search.weights import MAY_LOOK, OPPOSITE, SAME_WAY, WRONG_EFFECT
 
 _REFUSED: Final = re.compile(
     r"(?<!i )(?<!we )(?<!you )(?<!they )(?<!that )(?<!which )(?<!who )(?<!it )"
@@ -82,6 +82,8 @@ class RequestIntent:
             else:
                 gain += SAME_WAY
         missed = {self.looks, offered.looks} == {True, False}
+        if self.looks and offered.looks is None:
+            gain -= MAY_LOOK
         return gain - (WRONG_EFFECT if missed else 0.0)
 
 
@@ -98,6 +100,28 @@ def split_refused(text: str) -> tuple[str, frozenset[str]]:
     if not left.split():
         return text, frozenset()
     return left, frozenset(stem_word(_MEANS.get(verb, verb)) for _, verb in found)
+
+
+def cut_particulars(text: str) -> str:
+    """Return a request, in lower case, without what is to be said, done later, or is a name."""
+    for pattern, instead in _particular_patterns():
+        if found := pattern.search(text):
+            left = f"{text[: found.start(1)]} {instead} {text[found.end(1) :]}"
+            text = " ".join(left.split()) or text
+    return text
+
+
+@lru_cache(maxsize=1)
+def _particular_patterns() -> list[tuple[re.Pattern[str], str]]:
+    table = read_words("particulars.toml")
+    names = (app.casefold() for area in load_lexicon().areas.values() for app in area.apps)
+    parts = {**table["parts"], "APPS": "|".join(map(re.escape, names))}
+    found = []
+    for told, instead in table["rows"]:
+        for name, part in parts.items():
+            told = told.replace(name, part)
+        found.append((re.compile(told), instead))
+    return found
 
 
 @lru_cache(maxsize=4096)

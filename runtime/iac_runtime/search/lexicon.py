@@ -52,8 +52,10 @@ class Lexicon(SimpleNamespace):
     questions: frozenset[str]
     before_app: frozenset[str]
     marks: frozenset[str]
+    times: frozenset[str]
     app_verbs: frozenset[str]
     everyday_names: frozenset[str]
+    implied: Mapping[str, str]
     intents: Mapping[str, str]
     phrases: Mapping[str, str]
     loose: Mapping[str, str]
@@ -66,6 +68,11 @@ class Lexicon(SimpleNamespace):
             word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
         )
         return frozenset(map(stem_word, self.stop)) - {*sure}
+
+    @cached_property
+    def time_stems(self) -> frozenset[str]:
+        """The stems of the words that say when, or on which place of the desk."""
+        return frozenset(map(stem_word, self.times))
 
     @cached_property
     def mark_stems(self) -> frozenset[str]:

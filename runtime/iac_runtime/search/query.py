@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.intent import RequestIntent, read_intent, split_refused
+from iac_runtime.search.intent import RequestIntent, cut_particulars, read_intent, split_refused
 from iac_runtime.search.lexicon import Language, load_lexicon
 from iac_runtime.search.weights import LIKE, MISTYPED, TIME, VERB, WRITTEN_DOWN
 
@@ -83,7 +83,10 @@ _WRITTEN: Final = (
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
     (re.compile(r"\S+@\S+\.\w+"), "email recipient"),
-    (re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)\b"), "running process app"),
+    (
+        re.compile(r"^is [\w ]{2,20} (?:on|up|running|open)(?=\W*(?:now)?\W*$)"),
+        "running process app",
+    ),
     (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
     (re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\bat \d{1,2}\b"), "oclock"),
 )
@@ -176,8 +179,12 @@ def read_request(
         near: The words that a mistyped one may have been meant as.
     """
     told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    whole_text = _to_english(told.replace("’", "'")).casefold()
+    whole_text = cut_particulars(_to_english(told.replace("’", "'")).casefold())
     intent, english = read_intent(whole_text), split_refused(whole_text)[0]
+    said = split_words(english)
+    verb = next((word for word in said if word not in load_lexicon().polite), "")
+    if implied := load_lexicon().implied.get(verb):
+        english = english.replace(verb, implied, 1)
     outside = split_words(_replace_phrases(english))
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
@@ -216,9 +223,9 @@ def read_request(
             # What is asked of a day or a span of time has tools of its own.
             for stem in stems.split():
                 found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, TIME))
-    asks = next((word for word in words if word not in lists.polite), "") in lists.questions
-    action = None if asks or not found else 0
-    first = next((stem_word(word) for word in words if word not in lists.polite), "")
+    first = next((word for word in words if word not in lists.polite), "")
+    action = None if first in lists.questions or not found else 0
+    first = stem_word(verb if implied else first)
     # What somebody or something is called says nothing of what is wanted.
     plain = [
         one
@@ -270,8 +277,14 @@ def _to_english(text: str) -> str:
     if not code:
         return text
     language = load_lexicon().languages[code]
-    said = ((word, bare) for word, bare in words if bare not in language.plain)
-    return " ".join(_translate_word(bare, language) or word for word, bare in said)
+    said: list[str] = []
+    for word, bare in words:
+        # Another word of theirs is a name, or it is English too.
+        kept = not word.islower() or is_known_word(bare) or _is_english(bare)
+        english = _translate_word(bare, language) or (word if kept else "")
+        said += [english] if english and bare not in language.plain else []
+    # What somebody is to be reminded of is theirs, whatever stands before it.
+    return "remind" if said[:1] == ["remind"] else " ".join(said)
 
 
 _JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")

@@ -486,7 +486,7 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
     return request.meaning.areas.get(ELSEWHERE, 0.0) < OTHERWISE + PLAINLY * sure
 
 
-def missing_app(request: SearchRequest, find: FindApps) -> str:
+def missing_app(request: SearchRequest, find: Callable[[str], Iterable[object]]) -> str:
     """Return the app that a request is for where it has no tools; empty where others may do it."""
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return ""
@@ -501,15 +501,18 @@ def missing_app(request: SearchRequest, find: FindApps) -> str:
     return missing if usual and gone > here + ABSENT else ""
 
 
-def named_missing_app(request: SearchRequest, find: FindApps) -> str:
+def named_missing_app(request: SearchRequest, find: Callable[[str], Iterable[object]]) -> str:
     """Return the known app that a request names and that has no tools here, else nothing.
 
     What is of the Mac may be done to any app: it is put to the front, it starts at login.
     """
     worth = area_scores(request)
-    if max(worth, key=lambda area: worth[area], default="") in _OF_ANY_APP:
+    likely = max(worth, key=lambda area: worth[area], default="")
+    if likely in _OF_ANY_APP:
         return ""
     said = _names_in(request)
+    if likely == "browser":
+        said -= set(map(fold_name, load_lexicon().areas["platforms"].apps))
     known = (app for app in _known_apps() if fold_name(app) in said)
     return next((app for app in known if not any(True for _ in find(f"={fold_name(app)}"))), "")
 

@@ -88,6 +88,9 @@ WRONG_EFFECT: Final = 0.3
 """What an offer loses that changes where somebody wants to look, or looks where something is to be
 done."""
 
+MAY_LOOK: Final = 0.05
+"""What an offer loses that shows something in a window where somebody asks what there is."""
+
 WAY: Final = 2.0
 """How much these are worth among tools, whose scores reach further."""
 
