@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import ScriptAnalyzer, shared_analyzer
 from iac_applescript.analysis.findings import Language
 from iac_applescript.wishes import FLOOR, IndexedOffer, Wish, index_offer, read_wish
 from iac_base.errors import SetupError, ToolError
@@ -24,6 +23,9 @@ from iac_base.text import clean_text
 from iac_base.words import fold_name
 from iac_runtime.toolkit import Catalogue, check_own
 from iac_runtime.tools.own import call_tool_for
+
+if TYPE_CHECKING:
+    from iac_applescript.analysis.analyser import ScriptAnalyzer
 
 SHIPPED: Final = Path(__file__).parent / "scripts"
 LARGEST: Final = 512 * 1024
@@ -285,11 +287,17 @@ def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, 
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
     known = catalogue.named_app(app) if app else None
     hits = find_scripts(query, known.name if known else app, 1)
+    sure = [row for row in hits if row.score >= _SURELY]
+    if not sure:
+        return []
+    # Judging scripts loads much, and most requests find none.
+    from iac_applescript.analysis.analyser import shared_analyzer
+
     analyser = shared_analyzer(catalogue)
-    return [saved_script_call(row, analyser) for row in hits if row.score >= _SURELY]
+    return [saved_script_call(row, analyser) for row in sure]
 
 
-def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
+def saved_script_call(match: FoundScript, analyser: "ScriptAnalyzer") -> dict[str, Any]:
     """Return a script as an answer: what it is for, what it needs, and the call that runs it."""
     row = match.script
     call = {"saved": row.name, **({"arguments": row.example_arguments()} if row.parameters else {})}

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from iac_applescript.analysis.analyser import scan_script
 from iac_applescript.analysis.findings import Language, text_at
 from iac_applescript.analysis.javascript_tree import node_spans
+from iac_applescript.wishes import related_stems
 from iac_base.script_tokens import Scan, ScriptToken
 from iac_base.secrets import remove_spans, secret_spans
 from iac_base.text import clean_text
@@ -268,24 +269,6 @@ _NOISE: Final = frozenset(
 _FIT: Final = 0.7
 """How well a word stands for another of its group."""
 
-_GROUPS: Final = """\
-repeated duplicate double same | compose write draft | email mail message | boss sender
-bigger smaller larger resize size | room place location where | past late overdue expired
-appearance theme mode look | open running | program application app | remove delete close
-add append insert put extend | line row | value cell sum total number | spreadsheet numbers table
-playing current | song track title | site website page web url address link | link url
-names titles list | count how number | show display reveal | read get | fetch get
-switch toggle turn change | wallpaper desktop picture background | loud aloud speak say voice
-todo task reminder | meeting appointment event | agenda calendar schedule | due deadline
-folder directory mailbox | file document | picture image photo | send post | search find contain
-copy duplicate clone | lock sleep | empty clear | quieter louder volume sound | rename name
-tomorrow today date | alert alarm notify notification | invite attendee guest | start begin launch
-front frontmost active | save export store download | text content body | front current active
-convert transform | merge combine join | split divide | window screen | battery power
-wifi network internet | screenshot capture | contact person people address | phone number
-zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
-postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
-"""
 
 _IN_SCRIPT: Final = 0.5
 """What a word is worth that only the script has, not the intent."""
@@ -459,22 +442,6 @@ def pattern_from_json(row: Any) -> ScriptPattern:
     told: dict[str, Any] = {name: row[name] for name in _FIELDS}
     told |= {"successes": 0, "failures": 0}
     return normalize_pattern(ScriptPattern(0, "", **told, provenance="import"))
-
-
-def related_stems(word: str) -> frozenset[str]:
-    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
-    return _stem_groups().get(word, frozenset())
-
-
-@lru_cache(maxsize=1)
-def _stem_groups() -> dict[str, frozenset[str]]:
-    table: dict[str, set[str]] = {}
-    for line in _GROUPS.splitlines():
-        for group in line.split(" | "):
-            words = {stem_word(word) for word in group.split()}
-            for word in words:
-                table.setdefault(word, set()).update(words - {word})
-    return {word: frozenset(related) for word, related in table.items()}
 
 
 class PatternCandidate(NamedTuple):

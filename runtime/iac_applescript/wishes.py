@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
-from iac_applescript.patterns import related_stems
 from iac_base.words import fold_name, split_words, stem_word
-from iac_runtime.search.intent import RequestIntent, read_intent, same_way_stems
+from iac_runtime.search.intent import read_intent, same_way_stems
 from iac_runtime.search.lexicon import ELSEWHERE, known_words, load_lexicon
 from iac_runtime.search.page import tool_purpose
 from iac_runtime.search.query import SearchRequest, read_request
@@ -80,6 +79,26 @@ _UNSAID: Final = 0.2
 """How much the words of a purpose that were not asked for count against it."""
 
 
+_GROUPS: Final = """\
+repeated duplicate double same | compose write draft | email mail message | boss sender
+bigger smaller larger resize size | room place location where | past late overdue expired
+appearance theme mode look | open running | program application app | remove delete close
+add append insert put extend | line row | value cell sum total number | spreadsheet numbers table
+playing current | song track title | site website page web url address link | link url
+names titles list | count how number | show display reveal | read get | fetch get
+switch toggle turn change | wallpaper desktop picture background | loud aloud speak say voice
+todo task reminder | meeting appointment event | agenda calendar schedule | due deadline
+folder directory mailbox | file document | picture image photo | send post | search find contain
+copy duplicate clone | lock sleep | empty clear | quieter louder volume sound | rename name
+tomorrow today date | alert alarm notify notification | invite attendee guest | start begin launch
+front frontmost active | save export store download | text content body | front current active
+convert transform | merge combine join | split divide | window screen | battery power
+wifi network internet | screenshot capture | contact person people address | phone number
+zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
+postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
+"""
+
+
 class ToolHit(Protocol):
     """A hit of the search for tools."""
 
@@ -98,14 +117,14 @@ class ToolHit(Protocol):
 
 
 class IndexedOffer(NamedTuple):
-    """A tool or a script as it is found: all its stems, those of its purpose and its name, what it
-    does."""
+    """A tool or a script as it is found: all its stems, those of its purpose and its name, and
+    its purpose as a text."""
 
     apps: tuple[str, ...]
     stems: frozenset[str]
     purpose: frozenset[str]
     name: frozenset[str]
-    intent: RequestIntent
+    says: str
     loses: bool
 
 
@@ -150,7 +169,9 @@ class Wish(NamedTuple):
             score *= _OTHER
         if offer.loses and _LOSES.isdisjoint(term.stem for term in self.request.terms):
             score *= _LOST
-        score += self.request.intent.agreement(offer.intent, offer.purpose, SILENT)
+        intent = self.request.intent
+        does = read_intent(offer.says, frozenset(intent.ways))
+        score += intent.agreement(does, offer.purpose, SILENT)
         return score * self.share, asked
 
 
@@ -205,9 +226,8 @@ def index_offer(name: str, purpose: str, beside: str, apps: tuple[str, ...]) -> 
         for text in (name.replace("_", " "), beside, " ".join((purpose, *apps)))
     )
     loses = bool(_LOSES & set(map(stem_word, split_words(purpose)[:1])))
-    does = read_intent(purpose.casefold())
     stems = frozenset(named | tags | main)
-    return IndexedOffer(apps, stems, frozenset(main), frozenset(named), does, loses)
+    return IndexedOffer(apps, stems, frozenset(main), frozenset(named), purpose.casefold(), loses)
 
 
 def _weigh_terms(
@@ -261,3 +281,19 @@ def _everyday_words() -> frozenset[str]:
 
 def _no_near_words(_word: str) -> tuple[str, ...]:
     return ()
+
+
+def related_stems(word: str) -> frozenset[str]:
+    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
+    return _stem_groups().get(word, frozenset())
+
+
+@lru_cache(maxsize=1)
+def _stem_groups() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for line in _GROUPS.splitlines():
+        for group in line.split(" | "):
+            words = {stem_word(word) for word in group.split()}
+            for word in words:
+                table.setdefault(word, set()).update(words - {word})
+    return {word: frozenset(related) for word, related in table.items()}
