@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from iac_accessibility.element_identity import element_of_branch, row_lookup
+from iac_accessibility.element_identity import row_lookup
 from iac_accessibility.model import WINDOW_ROLES, Detail, Handle, UiApp, UiFault, UiNode
 from iac_accessibility.outline import (
     InterfaceView,
@@ -133,9 +133,8 @@ def _new_element_lines(
         return []
     open_within_budget(new, lambda shape: f"+ e0000 {item_line(shape, ())}", room)
     branches = [shape.branch for shape in shown_items(new)]
-    session.memory.remember_branches(app, branches, known=False, row=row_lookup(seen, read))
-    for branch in branches:
-        session.memory.remember_way(app, element_of_branch(branch))
+    row = row_lookup(seen, read)
+    session.memory.remember_branches(app, branches, known=False, row=row, ways=True)
     return [f"+ {line}" for line in outline_lines(new, lambda shape: item_line(shape, ()))]
 
 

@@ -366,12 +366,14 @@ class PathMemory:
         *,
         known: bool,
         row: Callable[[Branch], Row | None] = lambda _: None,
+        ways: bool = False,
     ) -> None:
         """Remember the elements of a walk, and give each its id.
 
         Args:
             known: Whether identifiers were read.
             row: The row that an element is in; None where it was not read.
+            ways: Whether to remember the way to each, as `remember_way` does.
         """
         rows = [
             (one.path, fingerprint_of(one.node, one.window, known=known, row=row(one)))
@@ -379,6 +381,8 @@ class PathMemory:
         ]
         for branch, given in zip(branches, self._remember_paths(app, rows), strict=True):
             branch.id = given
+            if ways:
+                self.remember_way(app, element_of_branch(branch))
 
     def _remember_paths(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> list[str]:
         process, name = (app.pid, app.started), (app.id, app.name)

@@ -123,7 +123,8 @@ def find_element(
         matches = _find_by_label(session, app, seen.order, fits, call.left()) + matches
     # "+" is also in "M+": what is called exactly so comes first.
     wanted = (title or "").casefold()
-    matches.sort(key=lambda one: (one.node.title or one.node.label).casefold() != wanted)
+    if wanted:
+        matches.sort(key=lambda one: (one.node.title or one.node.label).casefold() != wanted)
     shown = matches[:max_results]
     read = RowReader(session.bridge, app, call.left())
     texts: dict[Handle, str] = {}
@@ -136,9 +137,8 @@ def find_element(
         texts[branch.node.handle] = shorten_row_text(" | ".join(row.texts))
         return row
 
-    session.memory.remember_branches(app, shown, known=Detail.IDENTIFIER in want, row=row_of_branch)
-    for branch in shown:
-        session.memory.remember_way(app, element_of_branch(branch))
+    known = Detail.IDENTIFIER in want
+    session.memory.remember_branches(app, shown, known=known, row=row_of_branch, ways=True)
     rows = _describe_elements(session, app, shown, call.left())
     for branch, found in zip(shown, rows, strict=True):
         if row := texts.get(branch.node.handle):

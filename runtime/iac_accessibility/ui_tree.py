@@ -13,7 +13,6 @@ from iac_accessibility.arguments import (
 from iac_accessibility.element_identity import (
     ElementFound,
     branch_of,
-    element_of_branch,
     row_lookup,
 )
 from iac_accessibility.errors import UiError
@@ -266,9 +265,8 @@ def open_items(
     shown = shown_items(made)
     branches = [shape.branch for shape in shown]
     known = Detail.IDENTIFIER in want | session.bridge.free
-    session.memory.remember_branches(app, branches, known=known, row=row_lookup(seen, read))
-    for branch in branches:
-        session.memory.remember_way(app, element_of_branch(branch))
+    row = row_lookup(seen, read)
+    session.memory.remember_branches(app, branches, known=known, row=row, ways=True)
     return shown
 
 
@@ -410,8 +408,7 @@ def _read_rows_part(
             shape = next(iter(outline_items([branch])), OutlineItem(branch))
             if wanted and wanted not in _all_text(shape).casefold():
                 continue
-            session.memory.remember_branches(app, [branch], known=False)
-            session.memory.remember_way(app, element_of_branch(branch))
+            session.memory.remember_branches(app, [branch], known=False, ways=True)
             line = f" {start - 1}: {item_line(shape, ())}"
             room -= line_bytes(line)
             if room <= 0:

@@ -183,35 +183,36 @@ def capture_window(pid: int, frame: Frame, timeout: float) -> ScreenPicture:
     if not Quartz.CGPreflightScreenCaptureAccess():
         Quartz.CGRequestScreenCaptureAccess()
         raise AccessDenied("this process may not record the screen")
-    number, place = _find_window(pid, frame)
+    window = _find_window(pid, frame)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "window.png")
-        run_process(["/usr/sbin/screencapture", "-x", "-o", f"-l{number}", str(file)], b"", timeout)
+        run_process(
+            ["/usr/sbin/screencapture", "-x", "-o", f"-l{window.number}", str(file)], b"", timeout
+        )
         if not file.exists():
             raise Unsupported("screencapture returned no picture")
         with Image.open(file) as image:
             whole = image.convert("RGBA")
-    scale = whole.width / max(place.width, 1)
-    box = (frame.x - place.x, frame.y - place.y)
-    area = tuple(
-        round(one * scale) for one in (box[0], box[1], box[0] + frame.width, box[1] + frame.height)
-    )
+    place, scale = window.frame, whole.width / max(window.frame.width, 1)
+    left, top = round((frame.x - place.x) * scale), round((frame.y - place.y) * scale)
+    right = round((frame.x - place.x + frame.width) * scale)
+    bottom = round((frame.y - place.y + frame.height) * scale)
     part = whole.crop(
-        (max(area[0], 0), max(area[1], 0), min(area[2], whole.width), min(area[3], whole.height))
+        (max(left, 0), max(top, 0), min(right, whole.width), min(bottom, whole.height))
     )
     return ScreenPicture(part.size, part.tobytes(), "RGBA", frame)
 
 
-def _find_window(pid: int, frame: Frame) -> tuple[int, Frame]:
-    """Return the number and the place of the topmost window that holds a frame."""
+def _find_window(pid: int, frame: Frame) -> ScreenWindow:
+    """Return the topmost window of a process that holds a frame."""
     for row in window_rows(Quartz.kCGWindowListOptionOnScreenOnly):
-        bounds: Any = row.get(Quartz.kCGWindowBounds)
-        if int(row[Quartz.kCGWindowOwnerPID]) != pid or bounds is None:
+        if int(row[Quartz.kCGWindowOwnerPID]) != pid or not row.get(Quartz.kCGWindowBounds):
             continue
-        place = Frame(*(float(bounds[key]) for key in ("X", "Y", "Width", "Height")))
+        window = _to_screen_window(row)
+        place = window.frame
         inside = place.x <= frame.x + 1 and place.y <= frame.y + 1
         if inside and frame.x + frame.width <= place.x + place.width + 1:
-            return int(row[Quartz.kCGWindowNumber]), place
+            return window
     raise Unsupported("the window is not on the screen")
 
 
