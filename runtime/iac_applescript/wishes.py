@@ -199,12 +199,9 @@ def read_wish(text: str, worth: Mapping[str, float], apps: Iterable[str]) -> Wis
 
 def find_absent_app(request: SearchRequest, catalogue: Catalogue) -> tuple[str, str]:
     """Return the app that a request is for where that has no tools here, and where it names it."""
-
-    def find(name: str) -> list[object]:
-        return [*filter(None, [catalogue.find_app(name[1:])])]
-
-    named = named_missing_app(request, find)
-    return named or missing_app(request, find), named
+    keys = {f"={fold_name(row.name)}": [row] for row in catalogue.apps.values()}
+    named = named_missing_app(request, lambda name: keys.get(name, ()))
+    return named or missing_app(request, lambda name: keys.get(name, ())), named
 
 
 def index_tool(hit: ToolHit, catalogue: Catalogue) -> IndexedOffer:

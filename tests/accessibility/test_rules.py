@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ui_calls import perform, prepare
+from ui_calls import answered, perform, prepare
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.action_tools import coerce_value
@@ -225,6 +225,16 @@ ROWS = {
     "g": node("g", "button", "Go", actions=("press",), identifier="go"),
     "t": node("t", "toggle_button", "Bold", actions=("press",), value=False),
 }  # fmt: skip
+
+
+def test_what_is_found_by_its_role_stands_in_the_order_of_the_window() -> None:
+    rows = {
+        "app": node("app", "application", "", "w"), "w": node("w", "window", "Doc", "a", "b", "c"),
+        "a": node("a", "button", "Go"), "b": node("b", "button"), "c": node("c", "button", "Stop"),
+    }  # fmt: skip
+    asked = {"app": APP.pid, "role": "button"}
+    found = answered(UiToolset(Memory(tree(rows))), "find_element", asked)["elements"]
+    assert [row.get("title") for row in found] == ["Go", None, "Stop"]
 
 
 def test_a_plan_names_what_a_gate_judges() -> None:
