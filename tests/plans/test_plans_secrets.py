@@ -50,8 +50,6 @@ def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("text", [
-    f"{MAIL} mail.accounts[0].properties()", f"{MAIL} mail.accounts.properties()",
-    f"{MAIL} const one = mail.accounts.byName('Example'); one.properties().name",
     f"{MAIL} mail.accounts[0].password()",
     f"{MAIL} const {{password}} = mail.accounts[0]; password()",
     f'{MAIL} mail.accounts.whose({{password: {{_beginsWith: "h"}}}}).length',
@@ -115,6 +113,20 @@ def test_a_name_that_is_known_only_at_run_time_reads_none(text: str) -> None:
 MINE = f"secrets = ['subject']\n{TRUSTED}"
 
 
+@pytest.mark.parametrize(("policy", "text"), [
+    (TRUSTED, f"{MAIL} mail.accounts[0].properties()"),
+    (TRUSTED, f"{MAIL} mail.accounts.properties()"),
+    (TRUSTED, f"{MAIL} mail.accounts.byName('Example').properties()"),
+    (MINE, f"{MAIL} mail.inbox.messages[0].properties()"),
+])  # fmt: skip
+def test_all_properties_come_without_those_that_are_never_read(policy: str, text: str) -> None:
+    found = str(desk_of(policy).run("execute_applescript", **script(text)))
+    assert "'success': True" in found
+    assert WORD not in found
+    assert '"subject"' not in found
+    assert '"password"' not in found
+
+
 @pytest.mark.parametrize(("tool", "arguments"), [
     ("mail_get", {"target": "inbox.messages[0].subject"}),
     ("mail_list", {"element": "message", "of": "inbox", "properties": ["subject"]}),
@@ -123,7 +135,6 @@ MINE = f"secrets = ['subject']\n{TRUSTED}"
     ("execute_applescript", script('tell application "Mail" to subject of message 1 of inbox')),
     ("execute_applescript", script('tell application "Mail" to properties of inbox')),
     ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].subject()")),
-    ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].properties()")),
     ("execute_applescript",
      script('tell application "Mail" to count (messages of inbox whose subject is "a")')),
 ])  # fmt: skip

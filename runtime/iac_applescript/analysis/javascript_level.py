@@ -380,8 +380,9 @@ class TextLevel:
                 return
             self._set(target, given[0] if given else None)
         else:
-            if any(row.secret for row in properties):
-                self.findings.read_secret(name, name, node.start)
+            for key in [name, *self._filter_keys(name, given or ())]:
+                if any(row.secret for row in self.entries(apps, key, "property")):
+                    self.findings.read_secret(key, name, node.start)
             if is_secret(name) and properties:
                 says = "reads or sets a secret"
                 self._does(node, apps, name, "property", "DANGEROUS", given or (), says, "unknown")
@@ -406,6 +407,13 @@ class TextLevel:
                     return
                 self.add("DANGEROUS", "unknown", "was not understood", name, node)
         self.findings.asked.add(name)
+
+    def _filter_keys(self, name: str, given: Sequence[Node]) -> Iterator[str]:
+        """Yield the properties that a filter asks for."""
+        if name in ("whose", "where"):
+            for value in given:
+                inside = (self._record(value) or value).all()
+                yield from (one.fields["key"].text for one in inside if one.type == "pair")
 
     def _spells(self, given: Sequence[Node]) -> bool:
         """Say whether all that a command is given is spelled out, and no address but of the web."""
