@@ -48,7 +48,8 @@ BOUNDS: Final[Mapping[str, tuple[int, int, int, int, int]]] = {
     "delete": (62, 840, 2, 2, 3),
 }
 """Files, moves, and what is counted. A reference that an app answers with is parsed, too; what a
-delete names is shown to its person by a read, which has effects and a judgement of its own. What a person approved is judged again: a rule may be new."""
+delete names is shown to its person by a read, which has effects and a judgement of its own. What a
+person approved is judged again, for a rule may be new."""
 
 
 WHAT: Final = ("files", "moves between files", *COUNTED)
