@@ -440,18 +440,26 @@ class AtspiBridge:
         reader = AtspiReader(self._bus, {})
         want = Detail.CHILDREN | Detail.FRAME
         node = read_one(reader, window, want, timeout)
+
+        def read_all(handles: Sequence[Handle]) -> list[UiNode]:
+            read = reader.read(handles, want, time_left(end))
+            return [one for one in read if isinstance(one, UiNode)]
+
         for _ in range(_LEVELS):
-            left = time_left(end)
             if node.role == "web_area":
                 return self._settled_element_at(node.handle, x, y, end)
             if node.total > _MANY:
                 below = self._named_element_at(node.handle, x, y, end)
                 if below in (None, node.handle):
                     break
-                node = read_one(reader, below, want, left)
+                node = read_one(reader, below, want, time_left(end))
                 continue
-            children = reader.read(node.children, want, left)
-            at = [one for one in children if isinstance(one, UiNode) and one.covers(x, y)]
+            children = read_all(node.children)
+            # GTK has a page inside of its tab, which lies elsewhere or is not shown.
+            children += read_all(
+                [page for one in children if one.role == "tab" for page in one.children]
+            )
+            at = [one for one in children if one.covers(x, y)]
             if not at:
                 break
             node = at[-1]
