@@ -108,7 +108,10 @@ class Window(Gtk.Window):
         if options.beside:
             box.add(self.beside())
         if options.cover:
-            box.add(self.layers())
+            # The page of a notebook is inside of a tab that is not shown.
+            pages = Gtk.Notebook(show_tabs=False)
+            pages.append_page(self.layers())
+            box.add(pages)
         if options.twin:
             twin = Gtk.Window(title=options.title, default_width=300, default_height=200)
             twin.add(Gtk.Label(label="of the twin"))
