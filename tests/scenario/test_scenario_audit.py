@@ -90,6 +90,11 @@ def test_a_good_tool_has_no_finding_and_each_form_says_so(run: Run, words: Any) 
     assert "Each tool must have a description." in bad.out
 
 
+def test_our_own_tools_have_no_finding(run: Run) -> None:
+    ours = run("audit", "--strict", "--", sys.executable, "-m", "iac_mcp", "serve", "--simulate")
+    assert ours.status == 0, ours.out
+
+
 def test_fuzz_tells_a_server_that_takes_what_its_schema_forbids(run: Run, words: Any) -> None:
     ran = run("fuzz", *words())
     assert ran.status == 1

@@ -72,7 +72,12 @@ def list_apps() -> None:
     large=True,
 )
 def read_more(result: str, offset: Annotated[int, limits(minimum=0)]) -> None:
-    """Read more of a result that was too large for one answer. The note in it says both."""
+    """Read more of a result that was cut.
+
+    Args:
+        result: From its note.
+        offset: From its note.
+    """
 
 
 @tool(
