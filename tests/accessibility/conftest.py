@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
-from ui_user import User
+from ui_user import User, find_shown_app
 
 from iac_accessibility.model import Detail, UiApp
 from iac_accessibility.toolset import UiToolset
@@ -66,7 +66,7 @@ def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) 
             process = desk.start(kind, *arguments)
         processes.append(process)
         app = stack.wait_until(
-            lambda: shown(bridge, process.pid),
+            lambda: find_shown_app(bridge, process.pid),
             lambda: f"{kind} is shown: {found(bridge, process)}\n{desk.said()}",
         )
         assert isinstance(app, UiApp)
@@ -78,19 +78,6 @@ def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) 
     yield launch
     for process in processes:
         desk.end(process)
-
-
-def shown(bridge: Any, pid: int) -> UiApp | None:
-    """Return the app of a process once it has a window with something in it, active at last."""
-    app = next((one for one in bridge.running_apps(2.0) if one.pid == pid), None)
-    if app is None:
-        return None
-    reader = bridge.open_reader(app, whole=False, timeout=1.0)
-    root = reader.read([app.key], Detail.CHILDREN, 1.0)[0]
-    windows = reader.read(getattr(root, "children", ()), Detail.CHILDREN, 1.0)
-    ready = [one for one in windows if getattr(one, "children", ())]
-    active = any("active" in one.states for one in ready)
-    return app if ready and (active or pid < 0) else None
 
 
 def found(bridge: Any, process: subprocess.Popen[bytes]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import ui_stack as stack
-from ui_user import User
+from ui_user import User, find_shown_app
 
 from iac_base.errors import ToolError
 
@@ -153,8 +153,6 @@ def play(task: Task, user: User, file: Path) -> tuple[bool, int, int]:
 def test_everyday_tasks_are_reached(
     desk: stack.Desktop, bridge: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from conftest import shown
-
     from iac_accessibility.toolset import UiToolset
 
     monkeypatch.setattr(stack, "PATIENCE", 8.0)
@@ -172,7 +170,7 @@ def test_everyday_tasks_are_reached(
         words = [one.format(file=file, folder=folder) for one in task.command[1:]]
         process = desk.start(program_of(task), *words, GTK_MODULES="gail:atk-bridge")
         try:
-            app = stack.wait_until(lambda pid=process.pid: shown(bridge, pid), "the app")
+            app = stack.wait_until(lambda pid=process.pid: find_shown_app(bridge, pid), "the app")
             user = User(UiToolset(bridge), app, folder, process)  # type: ignore[arg-type]
             _, calls, tokens = play(task, user, file)
             costs.append((calls, tokens))

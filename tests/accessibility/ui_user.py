@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from ui_calls import ROWS, perform, prepare
 
-from iac_accessibility.model import UiApp
+from iac_accessibility.model import Detail, UiApp
 from iac_accessibility.toolset import UiToolset
 from iac_base.errors import ToolError
 from iac_runtime.gate.plans import Plan
@@ -17,6 +17,19 @@ def element_schema() -> dict[str, Any]:
     output = dict(ROWS["find_element"].output or {})
     schema: dict[str, Any] = output["properties"]["elements"]["items"]
     return schema
+
+
+def find_shown_app(bridge: Any, pid: int) -> UiApp | None:
+    """Return the app of a process once it has a window with something in it, active at last."""
+    app = next((one for one in bridge.running_apps(2.0) if one.pid == pid), None)
+    if app is None:
+        return None
+    reader = bridge.open_reader(app, whole=False, timeout=1.0)
+    root = reader.read([app.key], Detail.CHILDREN, 1.0)[0]
+    windows = reader.read(getattr(root, "children", ()), Detail.CHILDREN, 1.0)
+    ready = [one for one in windows if getattr(one, "children", ())]
+    active = any("active" in one.states for one in ready)
+    return app if ready and (active or pid < 0) else None
 
 
 class User:
