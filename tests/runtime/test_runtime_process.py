@@ -47,7 +47,7 @@ def test_a_process_that_heeds_term_may_tidy_up(tmp_path: Path) -> None:
         "print('begun', flush=True)\n"
         "while True: time.sleep(1)"
     )
-    done = run_process(python(script), b"", 0.5, grace=Grace(20))
+    done = run_process(python(script), b"", 3.0, grace=Grace(20))
     assert (done.timed_out, done.status) == (True, 7)
     assert tidy.exists()
 
