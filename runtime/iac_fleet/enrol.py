@@ -55,7 +55,13 @@ def enrol_mac(
     """Make the role of a Mac and its file, whose text is returned; earlier files open nothing.
 
     `settings` have the address that the Mac is to use; its user and password are replaced.
+
+    Raises:
+        SetupError: A name is empty or has hidden characters, or there is no such time.
     """
+    for what, text in (("team", team), ("Mac", settings.host)):
+        if not text.strip() or not text.isprintable():
+            raise SetupError(f"Give the {what} a name of visible characters, not {text!a}.")
     name = hashlib.sha256(json.dumps([team, settings.host]).encode()).hexdigest()[:12]
     role = f"iac_{re.sub('[^a-z0-9]+', '_', settings.host.lower())[:40]}_{name}"
     password, ident = secrets.token_urlsafe(24), secrets.token_hex(16)

@@ -149,6 +149,14 @@ def test_a_file_that_is_none_is_refused(
         assert "This is not an enrolment file." in str(done.exception)
 
 
+@pytest.mark.parametrize("host", ["", "  ", "a\nb", "st\u202eudio"])
+def test_a_mac_has_a_name_that_can_be_read(run: Run, key: Path, tmp_path: Path, host: str) -> None:
+    file = str(tmp_path / "x.enrolment")
+    told = run("enrol", "red", host, file, "--key", str(key), fails=True)
+    assert "Give the Mac a name of visible characters" in told
+    assert not Path(file).exists()
+
+
 @pytest.mark.parametrize("days", ["nan", "inf", "1e9", "1e300"])
 def test_a_file_is_for_a_time_that_there_is(run: Run, key: Path, tmp_path: Path, days: str) -> None:
     file = str(tmp_path / "studio.json")
