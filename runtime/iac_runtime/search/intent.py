@@ -32,17 +32,6 @@ _ANY: Final = "any"
 
 _MEANS: Final = {"un": "send", "draft": "send"}
 
-_LOOKS: Final = frozenset(
-    map(stem_word, "list say read get return count look tell sum whose what which".split())
-)
-"""First words of what only looks; questions do too (`words.toml`)."""
-
-_EITHER: Final = frozenset(map(stem_word, "find show search check print".split()))
-"""First words of what looks, or brings to the front."""
-
-_CHANGES: Final = frozenset(map(stem_word, "change alter edit modify touch delete move".split()))
-"""What somebody forbids who only wants to look."""
-
 
 @dataclass(frozen=True, slots=True)
 class RequestIntent:
@@ -134,9 +123,15 @@ def read_intent(text: str, axes: frozenset[str] | None = None) -> RequestIntent:
     left, refused = split_refused(text)
     lists = load_lexicon()
     first = next((word for word in split_words(left) if word not in lists.polite), "")
-    looks = first in lists.questions or stem_word(first) in _LOOKS
-    either = stem_word(first) in _EITHER and refused.isdisjoint(_CHANGES)
+    looks = first in lists.questions or stem_word(first) in _stems_of("looks")
+    shows = stem_word(first) in _stems_of("looks_or_shows")
+    either = shows and refused.isdisjoint(_stems_of("changes"))
     return RequestIntent(refused, _read_ways(left, axes), None if either else looks)
+
+
+@lru_cache(maxsize=3)
+def _stems_of(name: str) -> frozenset[str]:
+    return frozenset(map(stem_word, getattr(load_lexicon(), name)))
 
 
 def same_way_stems(stem: str) -> frozenset[str]:
